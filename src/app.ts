@@ -1,0 +1,25 @@
+/** The one list of scopes, in order. It composes and decides nothing. */
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from './deps.ts';
+import { demoApplication } from './dev/demo.ts';
+import { browser } from './http/browser/index.ts';
+import { insertedDiscovery } from './http/oauth/discovery.ts';
+import { oauth } from './http/oauth/index.ts';
+import { ops, type Readiness } from './http/ops.ts';
+import { securityHeaders } from './http/security-headers.ts';
+import { createServer } from './http/server.ts';
+
+/** Builds the HTTP application; nothing listens yet. */
+export async function buildApp(deps: Deps, readiness: Readiness = { closing: false }): Promise<FastifyInstance> {
+  const app = createServer(deps);
+  securityHeaders(app, deps);
+  const { pathname } = new URL(deps.config.ISSUER);
+  const prefix = pathname === '/' ? '' : pathname;
+
+  ops(app, deps, readiness, prefix);
+  await app.register((scope) => oauth(scope, deps), { prefix });
+  if (prefix !== '') insertedDiscovery(app, deps, prefix);
+  const application = deps.config.mode === 'dev' ? demoApplication(deps) : undefined;
+  await app.register((scope) => browser(scope, deps, application), { prefix });
+  return app;
+}

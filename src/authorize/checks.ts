@@ -1,0 +1,128 @@
+/**
+ * The checks of an authorization request, in order. Each reads raw parameters and the client, and returns its part of the
+ * checked request. New endpoints that take authorization requests run the same rows.
+ */
+import type { Deps } from '../deps.ts';
+import {
+  LIMITS,
+  RESPONSE_MODES,
+  RESPONSE_TYPES,
+  type AuthorizationRequest,
+  type ResponseMode,
+} from '../protocol/authorization-request.ts';
+import { invalidRequest, invalidScope, invalidTarget, OAuthError, unauthorizedClient } from '../protocol/error.ts';
+import { parseChallenge } from '../protocol/pkce.ts';
+import { parsePrompt } from '../protocol/prompt.ts';
+import { isWebUri } from '../protocol/redirect-uri.ts';
+import { parseResource } from '../protocol/resource.ts';
+import { parseScope, scopeForPerson } from '../protocol/scope.ts';
+import type { Parameters } from '../protocol/parameters.ts';
+import type { Client } from '../store/clients.ts';
+import { readHint } from '../tokens/id-token.ts';
+
+/** What a check may look at. */
+export interface CheckContext {
+  deps: Pick<Deps, 'config' | 'directory' | 'keys'>;
+  client: Client;
+  now: Date;
+  /** One parameter as sent; undefined when absent. @throws OAuthError invalid_request when it is too long */
+  get(name: string): string | undefined;
+  parameters: Parameters;
+}
+
+type Part = Partial<AuthorizationRequest>;
+/** One row. @throws OAuthError */
+export type Check = (context: CheckContext) => Part | Promise<Part>;
+
+export const checks = {
+  // OpenID Connect Core §3.1.2.6: what we do not support is refused, never ignored and never fetched.
+  unsupported({ get }) {
+    for (const name of ['request', 'request_uri', 'registration'] as const) {
+      if (get(name) !== undefined)
+        throw new OAuthError(`${name}_not_supported`, `the parameter ${name} is not supported`);
+    }
+    return {};
+  },
+
+  response_type({ get, client }) {
+    const response_type = get('response_type');
+    if (response_type === undefined) throw invalidRequest('response_type is missing');
+    if (!(RESPONSE_TYPES as readonly string[]).includes(response_type)) {
+      throw new OAuthError('unsupported_response_type', 'response_type must be code');
+    }
+    if (!client.grant_types.includes('authorization_code')) {
+      throw unauthorizedClient('the client is not registered for the authorization_code grant');
+    }
+    return {};
+  },
+
+  response_mode({ get }) {
+    const mode = get('response_mode');
+    if (mode !== undefined && !isResponseMode(mode)) {
+      throw invalidRequest(`response_mode must be one of ${RESPONSE_MODES.join(', ')}`);
+    }
+    if (mode === 'form_post' && !isWebUri(get('redirect_uri') ?? '')) {
+      throw invalidRequest('response_mode=form_post needs an http(s) redirect_uri');
+    }
+    return {};
+  },
+
+  pkce({ get, client, deps }) {
+    // RFC 9700 §2.1.1: a client without a secret has nothing else.
+    const required =
+      client.token_endpoint_auth_method === 'none' || client.require_pkce || deps.config.REQUIRE_PKCE === 'all';
+    return { code_challenge: parseChallenge(get('code_challenge'), get('code_challenge_method'), required) };
+  },
+
+  async scope({ get, client, deps }) {
+    return { scope: scopeForPerson(parseScope(get('scope')), client.scope, await deps.directory.scopes()) };
+  },
+
+  async resource({ parameters, deps }) {
+    const sent = parameters['resource'];
+    const resource = parseResource(typeof sent === 'string' ? [sent] : sent);
+    const known = await deps.directory.resources();
+    for (const uri of resource) {
+      if (uri !== deps.config.ISSUER && !known.has(uri)) throw invalidTarget('the resource is not known');
+    }
+    return { resource };
+  },
+
+  prompt: ({ get }) => ({ prompt: parsePrompt(get('prompt')) }),
+
+  max_age({ get }) {
+    const max_age = get('max_age');
+    if (max_age === undefined) return {};
+    if (!/^\d{1,9}$/.test(max_age)) throw invalidRequest('max_age must be a number of seconds');
+    return { max_age: Number(max_age) };
+  },
+
+  nonce: ({ get }) => ({ nonce: get('nonce') }),
+
+  login_hint: ({ get }) => ({ login_hint: get('login_hint') }),
+
+  async id_token_hint({ get, deps, now }) {
+    const id_token_hint = get('id_token_hint');
+    if (id_token_hint === undefined) return {};
+    const hint = await readHint(deps, id_token_hint, now);
+    if (!hint) throw invalidRequest('id_token_hint is not an ID token of this server');
+    return { hinted_sub: hint.sub };
+  },
+} as const satisfies Record<string, Check>;
+
+export const isResponseMode = (text: string): text is ResponseMode =>
+  (RESPONSE_MODES as readonly string[]).includes(text);
+
+/** Reads single parameters, within our stated sizes. */
+export function reader(parameters: Parameters): CheckContext['get'] {
+  return (name) => {
+    const value = parameters[name];
+    if (typeof value !== 'string') return undefined;
+    const limit = name in LIMITS ? LIMITS[name as keyof typeof LIMITS] : 8192;
+    if (value.length > limit) {
+      if (name === 'scope') throw invalidScope(`scope is longer than ${limit} characters`);
+      throw invalidRequest(`${name} is longer than ${limit} characters`);
+    }
+    return value;
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * From raw parameters to a checked authorization request, in two halves. Until client and redirect_uri are proven, an
+ * error is a page; from then on a ResponseTarget is in hand, and errors travel to the client as success would.
+ */
+import type { Deps } from '../deps.ts';
+import type { AuthorizationRequest, ResponseTarget } from '../protocol/authorization-request.ts';
+import { invalidRequest, OAuthError } from '../protocol/error.ts';
+import type { Parameters } from '../protocol/parameters.ts';
+import { isRegisteredRedirectUri, isWebUri } from '../protocol/redirect-uri.ts';
+import type { Client } from '../store/clients.ts';
+import { checks, type Check, isResponseMode, reader, type CheckContext } from './checks.ts';
+
+type Needs = Pick<Deps, 'config' | 'directory' | 'keys'>;
+
+/** A refusal that goes to the client. */
+export class RefusedAtTarget {
+  readonly target: ResponseTarget;
+  readonly refusal: OAuthError;
+  constructor(target: ResponseTarget, refusal: OAuthError) {
+    this.target = target;
+    this.refusal = refusal;
+  }
+}
+
+/** What the error page may tell a developer about a redirect_uri that did not match. */
+export class UnregisteredRedirectUri extends OAuthError {
+  readonly received: string;
+  readonly registered: readonly string[];
+  constructor(received: string, client: Client) {
+    super('invalid_request', 'redirect_uri is not registered for this client');
+    this.received = received;
+    this.registered = client.redirect_uris;
+  }
+}
+
+/** First half: who asks, and where the answer goes. @throws OAuthError for a page; nothing is ever redirected by it */
+export async function findTarget(
+  { directory }: Pick<Deps, 'directory'>,
+  parameters: Parameters,
+): Promise<{ client: Client; target: ResponseTarget }> {
+  const get = reader(parameters);
+  const client_id = get('client_id');
+  if (client_id === undefined) throw invalidRequest('client_id is missing');
+  const client = await directory.client(client_id);
+  if (!client) throw invalidRequest('client_id is not known here');
+  const redirect_uri = get('redirect_uri');
+  if (redirect_uri === undefined) throw invalidRequest('redirect_uri is missing');
+  if (!isRegisteredRedirectUri(redirect_uri, client.redirect_uris, client.application_type)) {
+    throw new UnregisteredRedirectUri(redirect_uri, client);
+  }
+  const mode = get('response_mode');
+  // A page cannot post to a private-use scheme: there even the refusal of form_post goes by query.
+  const usable = mode !== undefined && isResponseMode(mode) && (mode !== 'form_post' || isWebUri(redirect_uri));
+  const response_mode = usable ? mode : 'query';
+  return { client, target: { client_id, redirect_uri, response_mode, state: get('state') } };
+}
+
+/** Second half: everything else. Returns the refusal with its target instead of throwing. */
+export async function checkRequest(
+  deps: Needs,
+  client: Client,
+  target: ResponseTarget,
+  parameters: Parameters,
+  now: Date,
+): Promise<AuthorizationRequest | RefusedAtTarget> {
+  const context: CheckContext = { deps, client, now, parameters, get: reader(parameters) };
+  const request: AuthorizationRequest = { ...target, scope: [], resource: [], prompt: [] };
+  try {
+    for (const check of Object.values<Check>(checks)) Object.assign(request, await check(context));
+    return request;
+  } catch (error) {
+    if (error instanceof OAuthError) return new RefusedAtTarget(target, error);
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+/** Signing in, in order: the person proves who they are, then a session starts. For a browser, or for a script at POST /login. */
+import type { Deps } from '../deps.ts';
+import { logIssued, type Requester } from '../events/index.ts';
+import { startSession, type LiveSession } from '../sessions/index.ts';
+import type { TokenResponse } from '../tokens/issue.ts';
+import { issueLoginToken } from '../tokens/login-token.ts';
+import { BUILT_IN_CLIENT } from '../tokens/verify.ts';
+import { signIn, type Credentials } from '../users/sign-in.ts';
+
+type Needs = Pick<Deps, 'config' | 'db' | 'passwords' | 'secrets' | 'random' | 'clock' | 'log'>;
+
+/** The cookies to set after a sign-in. */
+export interface BrowserSignIn {
+  session: string;
+  device: string;
+}
+
+/** Signs a browser in; the id of the session it had dies. @throws OAuthError as `signIn` does */
+export async function signInBrowser(
+  deps: Needs,
+  credentials: Credentials,
+  replaces: LiveSession | undefined,
+  by: Requester,
+  via: string,
+): Promise<BrowserSignIn> {
+  const person = await signIn(deps, credentials, by);
+  const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, replaces, via } as const;
+  const { handle } = await startSession(deps, person, start, by, deps.clock());
+  return { session: handle, device: person.device };
+}
+
+/** Signs a script in and issues the token of POST /login, on a session of its own. */
+export async function signInForToken(deps: Needs, credentials: Credentials, by: Requester): Promise<TokenResponse> {
+  const person = await signIn(deps, credentials, by);
+  const now = deps.clock();
+  const start = { kind: 'login', ttl: deps.config.ACCESS_TOKEN_TTL, via: 'login' } as const;
+  const { sid } = await startSession(deps, person, start, by, now);
+  const { sub, amr, acr } = person;
+  const { response, jti } = await issueLoginToken(deps, { sid, sub, amr, acr }, now);
+  logIssued(deps.log, by, { grant_type: 'login', client_id: BUILT_IN_CLIENT, sub, jti });
+  return response;
+}

@@ -1,0 +1,57 @@
+/** What every request asks for and few change: clients, scopes and resources, kept for seconds so that a request reads none. */
+import { LRUCache } from 'lru-cache';
+import type { Db } from '../store/db.ts';
+import * as clients from '../store/clients.ts';
+import * as resources from '../store/resources.ts';
+import * as scopes from '../store/scopes.ts';
+
+export type { Client } from '../store/clients.ts';
+
+export interface Directory {
+  client(client_id: string): Promise<clients.Client | undefined>;
+  scopes(): Promise<ReadonlyMap<string, scopes.Scope>>;
+  resources(): Promise<ReadonlyMap<string, resources.Resource>>;
+  /** Forgets everything: after a write in this process. */
+  clear(): void;
+}
+
+const TTL_MS = 10_000;
+const MISS_TTL_MS = 2_000;
+const MISS = Symbol('no such client');
+const MAX_CLIENTS = 10_000;
+
+/** A directory over the database. `now` is in milliseconds, monotonic. */
+export function createDirectory(db: Db, now: () => number): Directory {
+  const byId = new LRUCache<string, clients.Client | typeof MISS>({
+    max: MAX_CLIENTS,
+    perf: { now },
+    ttl: TTL_MS,
+    ttlResolution: 0,
+    // Many requests for a client that is not cached yet are one read.
+    fetchMethod: async (client_id, _stale, { options }) => {
+      const client = await clients.find(db, client_id);
+      if (client === undefined) options.ttl = MISS_TTL_MS;
+      return client ?? MISS;
+    },
+  });
+  const table = <T extends object>(load: () => Promise<T>): LRUCache<'all', T> =>
+    new LRUCache({ max: 1, perf: { now }, ttl: TTL_MS, ttlResolution: 0, fetchMethod: load });
+  const scopesByName = table(async () => new Map((await scopes.all(db)).map((scope) => [scope.name, scope])));
+  const resourcesByUri = table(async () => new Map((await resources.all(db)).map((row) => [row.resource, row])));
+
+  return {
+    async client(client_id) {
+      // A name no client can have is answered without a read: callers choose it.
+      if (!/^[A-Za-z0-9._~-]{1,128}$/.test(client_id)) return undefined;
+      const client = await byId.fetch(client_id);
+      return client === MISS ? undefined : client;
+    },
+    scopes: async () => (await scopesByName.fetch('all'))!,
+    resources: async () => (await resourcesByUri.fetch('all'))!,
+    clear() {
+      byId.clear();
+      scopesByName.clear();
+      resourcesByUri.clear();
+    },
+  };
+}

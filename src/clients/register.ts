@@ -1,0 +1,140 @@
+/** Registration: from metadata to a client, and its changes. The command line's doors today. */
+import type { Deps } from '../deps.ts';
+import { record, type Actor } from '../events/index.ts';
+import { clientMetadata, type ClientMetadata, type ClientMetadataInput } from '../protocol/client-metadata.ts';
+import { numericDate, secondsAfter } from '../protocol/numeric-date.ts';
+import { formatScope, parseScope } from '../protocol/scope.ts';
+import * as clients from '../store/clients.ts';
+import { transact, type Trx } from '../store/db.ts';
+import * as grants from '../store/grants.ts';
+import { sha256 } from '../store/handle.ts';
+
+type Needs = Pick<Deps, 'db' | 'random'>;
+
+/** A client as RFC 7591 §3.2.1 shows it. `client_secret` is there once, when it was made. */
+export type ClientDocument = Record<string, unknown> & { client_id: string; client_secret?: string };
+
+/** A client or a person has this id already. */
+export class ClientExists extends Error {}
+
+export interface Registration {
+  metadata: ClientMetadataInput;
+  client_id?: string | undefined;
+  client_secret?: string | undefined;
+}
+
+/** Creates a client. @throws ClientExists, ZodError for metadata that is not valid */
+export async function register(deps: Needs, registration: Registration, by: Actor, now: Date): Promise<ClientDocument> {
+  const metadata = clientMetadata.parse(registration.metadata);
+  const client_id = registration.client_id ?? deps.random(16).toString('base64url');
+  const isPublic = metadata.token_endpoint_auth_method === 'none';
+  const client_secret = isPublic ? undefined : (registration.client_secret ?? newSecret(deps));
+  const row = { ...columnsOf(metadata), client_id, created_at: now, updated_at: now };
+  await transact(deps.db, async (trx) => {
+    if (!(await clients.insert(trx, row))) throw new ClientExists(client_id);
+    if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
+    await record(trx, { event: 'client_created', client_id }, by, now);
+  });
+  const document = describeClient(row);
+  return client_secret === undefined ? document : { ...document, client_secret, client_secret_expires_at: 0 };
+}
+
+/** Replaces what is named; the rest stays. False when there is no such client. @throws ZodError */
+export async function updateClient(
+  deps: Needs,
+  client_id: string,
+  changes: Partial<ClientMetadataInput>,
+  by: Actor,
+  now: Date,
+): Promise<ClientDocument | undefined> {
+  return transact(deps.db, async (trx) => {
+    const present = await clients.find(trx, client_id);
+    if (!present) return undefined;
+    const metadata = clientMetadata.parse({ ...metadataOf(present), ...changes });
+    const columns = { ...columnsOf(metadata), updated_at: now };
+    await clients.update(trx, client_id, columns);
+    await record(trx, { event: 'client_updated', client_id }, by, now);
+    return describeClient({ ...present, ...columns });
+  });
+}
+
+/** Makes a new secret; the old ones keep working for `overlap` seconds. Undefined when there is no such client. */
+export async function rotateSecret(
+  deps: Needs,
+  client_id: string,
+  { overlap, client_secret = newSecret(deps) }: { overlap: number; client_secret?: string | undefined },
+  by: Actor,
+  now: Date,
+): Promise<{ client_id: string; client_secret: string } | undefined> {
+  return transact(deps.db, async (trx) => {
+    const client = await clients.find(trx, client_id);
+    if (!client || client.token_endpoint_auth_method === 'none') return undefined;
+    await clients.expireSecrets(trx, client_id, secondsAfter(now, overlap));
+    await addSecret(deps, trx, client_id, client_secret, now);
+    await record(trx, { event: 'client_secret_added', client_id }, by, now);
+    return { client_id, client_secret };
+  });
+}
+
+/** Deletes a client and ends everything it was granted. */
+export async function removeClient(deps: Needs, client_id: string, by: Actor, now: Date): Promise<boolean> {
+  return transact(deps.db, async (trx) => {
+    if (!(await clients.remove(trx, client_id))) return false;
+    await grants.revokeAllOf(trx, { client_id }, 'client_deleted', now);
+    await record(trx, { event: 'client_deleted', client_id }, by, now);
+    return true;
+  });
+}
+
+// Only characters that survive form-encoding as they are: clients that forget to encode still work.
+const newSecret = ({ random }: Pick<Deps, 'random'>): string => random(32).toString('base64url');
+
+async function addSecret(deps: Needs, trx: Trx, client_id: string, secret: string, now: Date): Promise<void> {
+  await clients.addSecret(trx, {
+    secret_id: deps.random(9).toString('base64url'),
+    client_id,
+    hash: sha256(secret),
+    created_at: now,
+    expires_at: null,
+  });
+}
+
+const OPTIONAL = [
+  'client_name',
+  'client_uri',
+  'logo_uri',
+  'policy_uri',
+  'tos_uri',
+  'access_token_format',
+  'access_token_ttl',
+  'id_token_ttl',
+  'refresh_token_ttl',
+  'refresh_token_idle_ttl',
+  'id_token_claims',
+] as const satisfies ReadonlyArray<keyof ClientMetadata>;
+
+type Columns = Omit<clients.ClientRow, 'client_id' | 'created_at' | 'updated_at'>;
+
+/** Metadata as columns: absent optional members are null, scope is a list. */
+function columnsOf({ response_types: _response_types, scope, ...metadata }: ClientMetadata): Columns {
+  const absent = Object.fromEntries(OPTIONAL.map((name) => [name, metadata[name] ?? null]));
+  return { ...metadata, ...absent, scope: parseScope(scope) } as Columns;
+}
+
+/** A row as metadata again. */
+function metadataOf(row: clients.ClientRow): ClientMetadataInput {
+  const { client_id: _id, created_at: _created, updated_at: _updated, scope, ...rest } = row;
+  const { secrets: _secrets, ...columns } = rest as typeof rest & { secrets?: unknown };
+  const given = Object.entries(columns).filter(([, value]) => value !== null);
+  return { ...Object.fromEntries(given), scope: formatScope(scope) };
+}
+
+/** A client as an RFC 7591 document, without secrets. */
+export function describeClient(row: clients.ClientRow): ClientDocument {
+  return {
+    client_id: row.client_id,
+    client_id_issued_at: numericDate(row.created_at),
+    ...metadataOf(row),
+    response_types: row.grant_types.includes('authorization_code') ? ['code'] : [],
+  };
+}

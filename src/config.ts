@@ -1,0 +1,197 @@
+/** The environment, read once into a frozen Config. The only reader of process.env; every problem is reported at once. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { isLoopbackHost } from './protocol/redirect-uri.ts';
+import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
+import { SIGNING_ALGS } from './protocol/signing-alg.ts';
+
+const seconds = (min: number, max: number, fallback: number) =>
+  z.coerce.number().int().min(min).max(max).default(fallback);
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== ''),
+);
+
+const environment = z.object({
+  NODE_ENV: z.string().optional(),
+  ISSUER: z.string().optional(),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+    .optional(),
+  DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(500).default(20),
+  DATA_DIR: z.string().min(1).default('./data'),
+  SECRET_KEYS: list
+    .refine((keys) => keys.every((key) => key.length >= 32), 'every key must have at least 32 characters')
+    .optional(),
+  TLS_CERT_FILE: z.string().min(1).optional(),
+  TLS_KEY_FILE: z.string().min(1).optional(),
+  TRUST_PROXY: list
+    .refine((entries) => entries.every((entry) => CIDR.test(entry)), 'must be addresses or CIDR ranges')
+    .default([]),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  REQUIRE_PKCE: z.enum(['public', 'all']).default('public'),
+  AUTHORIZATION_CODE_TTL: seconds(1, 600, 60),
+  ACCESS_TOKEN_TTL: seconds(1, MAX_TOKEN_TTL, 600),
+  ID_TOKEN_TTL: seconds(1, MAX_TOKEN_TTL, 3600),
+  REFRESH_TOKEN_TTL: seconds(1, MAX_GRANT_TTL, 2_592_000),
+  REFRESH_TOKEN_IDLE_TTL: seconds(1, MAX_GRANT_TTL, 604_800),
+  REFRESH_TOKEN_RETRY_WINDOW: seconds(0, 60, 0),
+  SESSION_TTL: seconds(60, MAX_GRANT_TTL, 1_209_600),
+  SESSION_IDLE_TTL: seconds(60, MAX_GRANT_TTL, 86_400),
+  ID_TOKEN_CLAIMS: z.enum(['scope', 'minimal']).default('scope'),
+  SIGNING_ALGS: list
+    .pipe(z.array(z.enum(SIGNING_ALGS)).min(1))
+    // OpenID Connect Core §15.1: every client may count on RS256.
+    .refine((algs) => algs.includes('RS256'), 'must include RS256')
+    .default(['RS256', 'ES256']),
+  ACCESS_TOKEN_SIGNING_ALG: z.enum(SIGNING_ALGS).default('RS256'),
+  PASSWORD_MIN_LENGTH: z.coerce.number().int().min(8).max(64).default(8),
+  LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
+  TOKEN_RATE_LIMIT: seconds(0, 10_000_000, 0),
+});
+
+const CIDR = /^[0-9a-fA-F:.]+(\/\d{1,3})?$/;
+
+/** Variables whose value is a secret: masked wherever configuration is shown, and readable from NAME_FILE. */
+export const SECRET_VARIABLES = ['DATABASE_URL', 'SECRET_KEYS'] as const;
+
+export const VARIABLES = Object.keys(environment.shape).filter((name) => name !== 'NODE_ENV');
+
+export type Mode = 'dev' | 'serve' | 'command';
+
+export interface Config extends Readonly<Omit<z.infer<typeof environment>, 'SECRET_KEYS' | 'ISSUER'>> {
+  readonly mode: Mode;
+  /** Absolute, no trailing slash; may have a path. */
+  readonly ISSUER: string;
+  readonly SECRET_KEYS: readonly string[];
+}
+
+/** Some of the environment is wrong. `problems` are complete sentences; secrets are masked in them. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads and checks the environment.
+ * @param mode `dev` stays on this machine, `serve` demands what production needs, `command` only wants the database
+ * @throws ConfigError with every problem found
+ */
+export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env): Config {
+  const problems: string[] = [];
+  const given = withSecretFiles(source, problems);
+  const result = environment.safeParse(given);
+  if (!result.success) {
+    for (const issue of result.error.issues) {
+      const name = String(issue.path[0]);
+      problems.push(`${name} is ${received(name, given[name])}: ${issue.message}`);
+    }
+    throw new ConfigError(problems);
+  }
+  const { ISSUER, SECRET_KEYS = [], ...rest } = result.data;
+  const issuer = ISSUER ?? `${rest.TLS_CERT_FILE === undefined ? 'http' : 'https'}://localhost:${rest.PORT}`;
+  problems.push(...issuerProblems(issuer, mode));
+  if ((rest.TLS_CERT_FILE === undefined) !== (rest.TLS_KEY_FILE === undefined)) {
+    problems.push('TLS_CERT_FILE and TLS_KEY_FILE go together: set both or none');
+  }
+  if (!rest.SIGNING_ALGS.includes(rest.ACCESS_TOKEN_SIGNING_ALG)) {
+    problems.push(`ACCESS_TOKEN_SIGNING_ALG is ${rest.ACCESS_TOKEN_SIGNING_ALG}: must be one of SIGNING_ALGS`);
+  }
+  if (mode === 'dev' && rest.NODE_ENV === 'production') {
+    problems.push('NODE_ENV is production: development mode has demo accounts, use `postern serve`');
+  }
+  if (mode === 'serve') {
+    if (ISSUER === undefined)
+      problems.push('ISSUER is not set: the public https URL of this server, e.g. https://id.example.com');
+    if (rest.DATABASE_URL === undefined)
+      problems.push('DATABASE_URL is not set: e.g. postgres://postern:…@db:5432/postern');
+    if (SECRET_KEYS.length === 0) problems.push('SECRET_KEYS is not set: e.g. the output of `openssl rand -base64 32`');
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return Object.freeze({ ...rest, mode, ISSUER: issuer, SECRET_KEYS: Object.freeze(SECRET_KEYS) });
+}
+
+/** NAME_FILE stands in for NAME, so that secrets can come from mounted files. Empty variables count as unset. */
+function withSecretFiles(source: NodeJS.ProcessEnv, problems: string[]): Record<string, string> {
+  const given: Record<string, string> = {};
+  for (const name of Object.keys(environment.shape)) {
+    const value = source[name];
+    if (value !== undefined && value !== '') given[name] = value;
+  }
+  for (const name of SECRET_VARIABLES) {
+    const file = source[`${name}_FILE`];
+    if (file === undefined || file === '') continue;
+    if (name in given) problems.push(`${name} and ${name}_FILE are both set: set one`);
+    try {
+      given[name] = readFileSync(file, 'utf8').trim();
+    } catch (error) {
+      problems.push(
+        `${name}_FILE is ${JSON.stringify(file)}: cannot be read (${(error as NodeJS.ErrnoException).code})`,
+      );
+    }
+  }
+  return given;
+}
+
+function issuerProblems(issuer: string, mode: Mode): string[] {
+  const name = `ISSUER is ${JSON.stringify(issuer)}`;
+  if (!URL.canParse(issuer)) return [`${name}: must be an absolute URL, e.g. https://id.example.com`];
+  const url = new URL(issuer);
+  const problems: string[] = [];
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') problems.push(`${name}: must be an https URL`);
+  // Clients compare it byte for byte (RFC 8414 §3.3), so there is one way to write it.
+  if (issuer.endsWith('/') || url.search !== '' || url.hash !== '' || url.username !== '') {
+    problems.push(`${name}: must have no trailing slash, query, fragment or user information`);
+  } else if (url.origin + (url.pathname === '/' ? '' : url.pathname) !== issuer) {
+    problems.push(`${name}: must be written as ${url.origin}${url.pathname === '/' ? '' : url.pathname}`);
+  }
+  const onLocalhost = url.hostname === 'localhost' || url.hostname.endsWith('.localhost');
+  if (mode === 'dev' && !onLocalhost) {
+    problems.push(`${name}: development mode stays on localhost, use \`postern serve\` for anything else`);
+  }
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
+    problems.push(`${name}: must be https (http is for localhost only)`);
+  }
+  return problems;
+}
+
+/** What was received, fit to be printed. */
+function received(name: string, value: string | undefined): string {
+  if (value === undefined) return 'not set';
+  return isSecret(name) ? '(hidden)' : JSON.stringify(value);
+}
+
+const isSecret = (name: string): boolean => (SECRET_VARIABLES as readonly string[]).includes(name);
+
+/** The configuration in force, variable by variable, secrets masked: what `config print` shows. */
+export function describeConfig(config: Config): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  for (const name of VARIABLES) {
+    const value = config[name as keyof Config];
+    const set = value !== undefined && !(Array.isArray(value) && value.length === 0);
+    shown[name] = isSecret(name) && set ? '(hidden)' : (value ?? null);
+  }
+  return shown;
+}
+
+/** The same configuration with other values: for tests, and for `dev`, which finds its own secrets and database. */
+export const configWith = (config: Config, changes: Partial<Config>): Config =>
+  Object.freeze({ ...config, ...changes });
+
+/** Reads `.env` in the working directory into the environment, if there is one. What is set already wins. */
+export function readDotEnv(): void {
+  try {
+    process.loadEnvFile('.env');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}

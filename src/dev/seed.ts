@@ -1,0 +1,86 @@
+/** The people, clients and API of development mode (contract.md): made again at each start, for the issuer of the day. */
+import { register, updateClient } from '../clients/register.ts';
+import type { Deps } from '../deps.ts';
+import type { ClientMetadataInput } from '../protocol/client-metadata.ts';
+import { presets } from '../protocol/client-metadata.ts';
+import * as resources from '../store/resources.ts';
+import * as scopes from '../store/scopes.ts';
+import * as users from '../store/users.ts';
+import * as clients from '../store/clients.ts';
+import { createAccount } from '../users/accounts.ts';
+
+export const DEMO_PASSWORD = 'postern-demo';
+export const DEMO_WEB = { client_id: 'demo-web', client_secret: 'demo-web-secret' } as const;
+export const DEMO_M2M = { client_id: 'demo-m2m', client_secret: 'demo-m2m-secret' } as const;
+export const DEMO_RESOURCE = 'https://notes.example.test';
+
+const BY = { actor: 'dev' };
+
+type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'passwords'>;
+
+/** Seeds what is missing and brings the rest up to date; what people did with it stays. */
+export async function seed(deps: Needs, now: Date): Promise<void> {
+  for (const [name, description] of [
+    ['notes:read', 'Read your notes'],
+    ['notes:write', 'Write and delete your notes'],
+  ] as const) {
+    await scopes.put(deps.db, { name, description, claims: [], for_people: true, for_machines: true });
+  }
+  await resources.put(deps.db, {
+    resource: DEMO_RESOURCE,
+    name: 'Notes API',
+    client_id: null,
+    scope: ['notes:read', 'notes:write'],
+    access_token_format: null,
+    access_token_ttl: null,
+    access_token_signing_alg: null,
+  });
+  for (const { client_id, client_secret, metadata } of demoClients(deps.config.ISSUER)) {
+    const present = await clients.find(deps.db, client_id);
+    if (present) await updateClient(deps, client_id, metadata, BY, now);
+    else await register(deps, { client_id, client_secret, metadata }, BY, now);
+  }
+  for (const [username, name] of [
+    ['ada', 'Ada Lovelace'],
+    ['bob', 'Bob Noyce'],
+  ] as const) {
+    if (await users.findByName(deps.db, username)) continue;
+    const [given_name, family_name] = name.split(' ') as [string, string];
+    const claims = { name, given_name, family_name };
+    const email = `${username}@example.test`;
+    await createAccount(deps, { username, email, email_verified: true, claims, password: DEMO_PASSWORD }, BY, now);
+  }
+}
+
+function demoClients(
+  ISSUER: string,
+): Array<{ client_id: string; client_secret?: string; metadata: ClientMetadataInput }> {
+  const callback = `${ISSUER}/demo/callback`;
+  const person = 'openid profile email offline_access notes:read notes:write';
+  return [
+    {
+      ...DEMO_WEB,
+      metadata: {
+        ...presets.web,
+        client_name: 'Demo Web App',
+        redirect_uris: [callback, 'http://localhost:8080/callback'],
+        post_logout_redirect_uris: [`${ISSUER}/logout/done`, 'http://localhost:8080/'],
+        scope: person,
+      },
+    },
+    {
+      client_id: 'demo-spa',
+      metadata: {
+        ...presets.spa,
+        client_name: 'Demo Single-Page App',
+        redirect_uris: ['http://localhost:5173/callback', 'http://localhost:5173/'],
+        post_logout_redirect_uris: ['http://localhost:5173/'],
+        scope: person,
+      },
+    },
+    {
+      ...DEMO_M2M,
+      metadata: { ...presets.m2m, client_name: 'Demo Service', scope: 'notes:read notes:write' },
+    },
+  ];
+}

@@ -1,0 +1,64 @@
+/**
+ * What happened. Two channels: rows in audit_events for what people and operators must be able to ask about later, and
+ * one structured log line for every token issued and every refusal. Rows are written by the flow that does the thing,
+ * in its transaction.
+ */
+import type { Logger } from 'pino';
+import type { OAuthError } from '../protocol/error.ts';
+import { append } from '../store/audit-log.ts';
+import type { Db, Trx } from '../store/db.ts';
+
+/** Who asked, as far as the door can tell. */
+export interface Requester {
+  ip: string;
+  /** The address' neighbourhood: what throttles count. */
+  network: string;
+  request_id: string;
+}
+
+/** The events that leave a row. */
+export type AuditEvent =
+  | {
+      event: 'sign_in' | 'sign_in_failed';
+      sub: string | null;
+      detail: { amr?: string[]; reason?: string; via: string };
+    }
+  | { event: 'sign_out'; sub: string; detail: { sid: string; grants_revoked: number } }
+  | {
+      event: 'consent' | 'consent_denied';
+      sub: string;
+      client_id: string;
+      detail: { scope: readonly string[]; resource: string };
+    }
+  | { event: 'authorization_revoked'; sub: string | null; client_id: string; detail: { gid?: string; jti?: string } }
+  | { event: 'code_replay' | 'refresh_token_reuse'; client_id: string; detail: { gid: string | null } }
+  | {
+      event: 'user_created' | 'user_updated' | 'user_disabled' | 'user_enabled' | 'user_deleted' | 'password_changed';
+      sub: string;
+    }
+  | { event: 'client_created' | 'client_updated' | 'client_deleted' | 'client_secret_added'; client_id: string }
+  | { event: 'key_rotated' | 'key_retired'; detail: { kid: string; alg?: string } }
+  | { event: 'scope_changed' | 'resource_changed'; detail: { name: string } };
+
+/** Who did it: a request from outside, or an operator at the command line. */
+export type Actor = Requester | { actor: string };
+
+/** Appends an audit row. */
+export const record = (db: Db | Trx, event: AuditEvent, by: Actor, now: Date): Promise<void> =>
+  append(db, { at: now, ...event, ...('actor' in by ? by : { ip: by.ip, request_id: by.request_id }) });
+
+/** The log line of a token response. */
+export function logIssued(
+  log: Logger,
+  by: Requester,
+  issued: { grant_type: string; client_id: string; sub: string; jti: string; gid?: string | undefined },
+): void {
+  log.info({ event: 'token_issued', request_id: by.request_id, ...issued }, 'token issued');
+}
+
+/** The log line of a refusal: what the caller was told, and what only we know. */
+export function logRefused(log: Logger, request_id: string, refusal: OAuthError, client_id?: string): void {
+  const { error, error_description, cause } = refusal;
+  const why = cause instanceof Error ? cause.message : cause;
+  log.info({ event: 'refused', request_id, client_id, error, error_description, cause: why }, 'refused');
+}

@@ -1,0 +1,44 @@
+/** What a grant is given and what it must return. */
+import type { z } from 'zod';
+import type { Deps } from '../deps.ts';
+import type { Requester } from '../events/index.ts';
+import type { Client } from '../store/clients.ts';
+import type { GrantedToPerson } from '../store/authorization-codes.ts';
+import type { Authorization } from '../tokens/authorization.ts';
+import { claimsFor } from '../users/claims.ts';
+
+export type GrantDeps = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'secrets' | 'log'>;
+
+/** Where a token request stands once the shared phases have passed. */
+export interface GrantContext {
+  deps: GrantDeps;
+  client: Client;
+  by: Requester;
+  now: Date;
+}
+
+/** One way to obtain tokens: its parameters, and how they become an Authorization. It never sees HTTP. */
+export interface Grant<P> {
+  parameters: z.ZodType<P>;
+  /** @throws OAuthError */
+  authorize(context: GrantContext, parameters: P): Promise<Authorization>;
+}
+
+/** The Authorization of a person's grant. */
+export async function authorizationOf(
+  { deps, client }: Pick<GrantContext, 'deps' | 'client'>,
+  granted: GrantedToPerson,
+  narrowed: { scope: string[]; resource: string[]; nonce: string | null; refresh_token: string | undefined },
+): Promise<Authorization> {
+  const { scope, resource, nonce, refresh_token } = narrowed;
+  const { grant_id, sub, sid, auth_time, acr, amr, expires_at } = granted;
+  const claims = claimsFor(granted, scope, await deps.directory.scopes());
+  return {
+    client,
+    sub,
+    scope,
+    resource,
+    person: { grant_id, grant_expires_at: expires_at, sid, auth_time, acr, amr, nonce, claims },
+    refresh_token,
+  };
+}

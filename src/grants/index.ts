@@ -1,0 +1,57 @@
+/**
+ * Grants: the token endpoint. Here stand the phases that every grant shares, in order, so that no grant can forget one;
+ * each grant's own file holds only its difference.
+ */
+import { z } from 'zod';
+import { authenticate } from '../clients/authenticate.ts';
+import type { PresentedCredentials } from '../clients/auth-methods.ts';
+import type { Deps } from '../deps.ts';
+import { logIssued, type Requester } from '../events/index.ts';
+import type { GrantType } from '../protocol/client-metadata.ts';
+import { OAuthError, unauthorizedClient } from '../protocol/error.ts';
+import { parseParameters, type Parameters } from '../protocol/parameters.ts';
+import { issue, type TokenResponse } from '../tokens/issue.ts';
+import { authorizationCode } from './authorization-code.ts';
+import { clientCredentials } from './client-credentials.ts';
+import type { Grant, GrantDeps } from './grant.ts';
+import { refreshToken } from './refresh-token.ts';
+
+export const grants = {
+  authorization_code: authorizationCode,
+  client_credentials: clientCredentials,
+  refresh_token: refreshToken,
+} as const satisfies Record<GrantType, Grant<unknown>>;
+
+/** A token request, as the door parsed it. */
+export interface TokenRequest {
+  parameters: Parameters;
+  credentials: PresentedCredentials;
+  by: Requester;
+  now: Date;
+}
+
+const shared = z.object({ grant_type: z.string().max(200) });
+
+/** Exchanges a grant for tokens. @throws OAuthError */
+export async function exchange(
+  deps: GrantDeps & Pick<Deps, 'guesses'>,
+  { parameters, credentials, by, now }: TokenRequest,
+): Promise<TokenResponse> {
+  const { grant_type } = parseParameters(shared, parameters);
+  const client = await authenticate(deps, credentials, by, now);
+  if (!isGrantType(grant_type)) throw new OAuthError('unsupported_grant_type', 'grant_type is not supported');
+  if (!client.grant_types.includes(grant_type)) {
+    throw unauthorizedClient('the client is not registered for this grant_type');
+  }
+  const grant: Grant<unknown> = grants[grant_type];
+  const context = { deps, client, by, now };
+  const authorization = await grant.authorize(context, parseParameters(grant.parameters, parameters));
+
+  // From here on nothing can be refused: what the grant wrote has committed.
+  const { response, jti } = await issue(deps, authorization, now);
+  const { sub, person } = authorization;
+  logIssued(deps.log, by, { grant_type, client_id: client.client_id, sub, jti, gid: person?.grant_id });
+  return response;
+}
+
+const isGrantType = (text: string): text is GrantType => Object.hasOwn(grants, text);

@@ -1,0 +1,89 @@
+/** grant_type=refresh_token (RFC 6749 §6): every use rotates, and a second use is an alarm (RFC 9700 §4.14.2). */
+import { z } from 'zod';
+import { record } from '../events/index.ts';
+import { invalidGrant, invalidScope, invalidTarget, type OAuthError } from '../protocol/error.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
+import { narrowResource, parseResource } from '../protocol/resource.ts';
+import { parseScope } from '../protocol/scope.ts';
+import type { GrantedToPerson } from '../store/authorization-codes.ts';
+import { transact } from '../store/db.ts';
+import { readHandle } from '../store/handle.ts';
+import * as refreshTokens from '../store/refresh-tokens.ts';
+import { deriveAgain, drawSuccessor } from '../tokens/prepare.ts';
+import { authorizationOf, type Grant, type GrantContext } from './grant.ts';
+
+const parameters = z.object({
+  refresh_token: z.string().max(512),
+  scope: z.string().max(4000).optional(),
+  resource: z.array(z.string()).optional(),
+});
+
+export const refreshToken: Grant<z.infer<typeof parameters>> = {
+  parameters,
+  async authorize(context, { refresh_token, scope: sentScope, resource: sentResource }) {
+    const { deps, client, now } = context;
+    const scope = parseScope(sentScope);
+    const resource = parseResource(sentResource);
+    const key = readHandle(refresh_token);
+    if (!key) throw invalidGrant(DESCRIPTION.unknown, { cause: 'not a refresh token of ours' });
+
+    const presented = { refresh_token, key };
+    const successor = drawSuccessor(deps, client, presented, now);
+    const rotation = { token: key, client_id: client.client_id, scope, resource, successor, retry: successor.retry };
+    const rotated = await refreshTokens.rotate(deps.db, rotation, now);
+    const given: Given | undefined = rotated
+      ? { granted: rotated, refresh_token: successor.refresh_token }
+      : await sameAnswer(context, presented, rotation);
+    if (!given) throw await refusal(context, rotation);
+    return authorizationOf(context, given.granted, {
+      scope: scope.length > 0 ? scope : given.granted.scope,
+      resource: narrowResource(resource, given.granted.resource),
+      // OpenID Connect Core §12.2: a refreshed ID token echoes no nonce.
+      nonce: null,
+      refresh_token: given.refresh_token,
+    });
+  },
+};
+
+interface Given {
+  granted: GrantedToPerson;
+  refresh_token: string;
+}
+
+/** Within the retry window, a client whose network lost the answer gets the same successor, never a second one. */
+async function sameAnswer(
+  { deps, now }: GrantContext,
+  presented: Parameters<typeof deriveAgain>[1],
+  rotation: refreshTokens.Rotation,
+): Promise<Given | undefined> {
+  const window = deps.config.REFRESH_TOKEN_RETRY_WINDOW;
+  if (window === 0) return undefined;
+  const retried = await refreshTokens.findRetry(deps.db, rotation, secondsAfter(now, -window), now);
+  const refresh_token = retried && deriveAgain(deps, presented, retried);
+  return refresh_token === undefined ? undefined : { granted: retried!, refresh_token };
+}
+
+const DESCRIPTION: Record<refreshTokens.RefreshRefusal, string> = {
+  unknown: 'the refresh token is not valid',
+  other_client: 'the refresh token is not valid',
+  scope: 'a requested scope was not granted',
+  resource: 'a requested resource was not granted',
+  reuse: 'the refresh token was used before; the authorization is revoked',
+  expired: 'the refresh token has expired',
+  revoked: 'the authorization has ended',
+};
+
+/** Names the reason of a failed rotation; a reuse is alarmed in the transaction that revokes. */
+function refusal(context: GrantContext, rotation: refreshTokens.Rotation): Promise<OAuthError> {
+  const { deps, client, by, now } = context;
+  return transact(deps.db, async (trx) => {
+    const { why, grant_id } = await refreshTokens.explain(trx, rotation, now);
+    if (why === 'reuse') {
+      const { client_id } = client;
+      await record(trx, { event: 'refresh_token_reuse', client_id, detail: { gid: grant_id } }, by, now);
+    }
+    if (why === 'scope') return invalidScope(DESCRIPTION[why]);
+    if (why === 'resource') return invalidTarget(DESCRIPTION[why]);
+    return invalidGrant(DESCRIPTION[why], { cause: why });
+  });
+}

@@ -1,0 +1,24 @@
+/** A client as pages show it. */
+import type { Client } from '../../store/clients.ts';
+import type { ClientView } from '../../views/client.ts';
+import type { ErrorPageProps } from '../../views/error.ts';
+import { redirectOrigin } from '../../protocol/redirect-uri.ts';
+
+export function clientView(client: Client): ClientView {
+  const { client_id, client_name, client_uri, policy_uri, tos_uri } = client;
+  return {
+    client_id,
+    client_name: client_name ?? client_id,
+    client_host: client_uri === null ? undefined : new URL(client_uri).host,
+    policy_uri: policy_uri ?? undefined,
+    tos_uri: tos_uri ?? undefined,
+    registered_by: 'operator',
+  };
+}
+
+/** The way back to an application: its own address, else where its answers go. */
+export function clientLink(client: Client): ErrorPageProps['link'] {
+  const [redirect_uri] = client.redirect_uris;
+  const href = client.client_uri ?? (redirect_uri === undefined ? undefined : redirectOrigin(redirect_uri));
+  return href === undefined ? undefined : { href, text: `Go to ${client.client_name ?? client.client_id}` };
+}

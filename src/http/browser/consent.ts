@@ -1,0 +1,63 @@
+/** /interaction/{id}/consent: the person sees who asks for what, and where the answer goes. */
+import type { FastifyInstance } from 'fastify';
+import { decideConsent } from '../../authorize/index.ts';
+import { OFFLINE_ACCESS } from '../../protocol/scope.ts';
+import { consentPage, type ConsentPageProps } from '../../views/consent.ts';
+import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';
+import { clientView } from './client-view.ts';
+import { sendPage, urlOf, type Context } from './context.ts';
+import { openInteraction, requireStepForm, stepToken, toInteraction } from './interaction.ts';
+
+export function consent(app: FastifyInstance, context: Context): void {
+  const { deps } = context;
+  route(app, '/interaction/:id/consent', {
+    async GET(request, reply) {
+      const page = await openInteraction(context, request, reply);
+      const { opened } = page;
+      if (opened.step !== 'consent' || !opened.session) return toInteraction(context, reply, opened.id, 302);
+      const { username, name, email } = opened.session;
+      const known = await deps.directory.scopes();
+      const scopes: ConsentPageProps['scopes'] = opened.request.scope.map((scope) => ({
+        name: scope,
+        description: known.get(scope)?.description ?? null,
+        group: scope === OFFLINE_ACCESS ? 'offline' : isIdentity(scope) ? 'identity' : 'access',
+        is_new: !opened.remembered.includes(scope),
+      }));
+      const base = `/interaction/${opened.id}`;
+      return sendPage(context, reply, (frame) =>
+        consentPage({
+          frame,
+          action: urlOf(context, `${base}/consent`),
+          form_token: stepToken(context, page, 'consent'),
+          client: clientView(opened.client),
+          person: { name: name ?? username, email: email ?? undefined },
+          switch_url: urlOf(context, `${base}/login?switch`),
+          redirect_origin: placeOf(opened.request.redirect_uri),
+          resource: opened.request.resource,
+          scopes,
+        }),
+      );
+    },
+    async POST(request, reply) {
+      requireForm(request);
+      const form = formOf(request);
+      const page = await openInteraction(context, request, reply);
+      requireStepForm(context, request, page, 'consent', textOf(form, 'form_token'));
+      const action = textOf(form, 'action');
+      // Anything but the two buttons decides nothing, and the page is shown again.
+      if (action === 'approve' || action === 'deny') {
+        await decideConsent(deps, page.opened, action === 'approve', requesterOf(request));
+      }
+      return toInteraction(context, reply, page.opened.id, 303);
+    },
+  });
+}
+
+const IDENTITY = new Set(['openid', 'profile', 'email', 'address', 'phone', 'groups']);
+const isIdentity = (scope: string): boolean => IDENTITY.has(scope);
+
+/** Where an answer goes, in a form people can check: the origin, or a private-use scheme. */
+function placeOf(redirect_uri: string): string {
+  const { origin, protocol } = new URL(redirect_uri);
+  return origin === 'null' ? protocol : origin;
+}

@@ -1,0 +1,34 @@
+/** Sends what the flow decided: the answer to the client, or the person to the page of the next step. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Outcome } from '../../authorize/index.ts';
+import type { Step } from '../../authorize/next-step.ts';
+import { logRefused } from '../../events/index.ts';
+import { formPostPage } from '../../views/form-post.ts';
+import { sendPage, urlOf, type Context } from './context.ts';
+
+/** The page of each step, under the interaction. */
+export const STEP_PAGES = {
+  login: '/login',
+  select_account: '/select-account',
+  consent: '/consent',
+  done: '',
+  unbound: '',
+} as const satisfies Record<Step | 'unbound', string>;
+
+/** RFC 9700 §4.12: 302 after a GET, 303 after a POST, so that no browser repeats a form at the client. */
+export function deliver(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  outcome: Outcome,
+): FastifyReply {
+  const status = request.method === 'POST' ? 303 : 302;
+  if ('interaction' in outcome) {
+    return reply.redirect(urlOf(context, `/interaction/${outcome.interaction}${STEP_PAGES[outcome.step]}`), status);
+  }
+  const { answer, refusal } = outcome;
+  if (refusal) logRefused(context.deps.log, request.id, refusal);
+  if (answer.kind === 'redirect') return reply.code(status).header('location', answer.location).send();
+  const { action, fields } = answer;
+  return sendPage(context, reply, (frame) => formPostPage({ frame, action, fields }));
+}

@@ -1,0 +1,46 @@
+/** Forged forms (RFC 6749 §10.12): a POST counts only from a page of ours, in the browser that was shown it. */
+import type { FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { OAuthError } from '../../protocol/error.ts';
+
+/** The form came from elsewhere, or from a page that is no longer true. */
+export class ForgedForm extends OAuthError {
+  constructor(cause: string) {
+    super('invalid_request', 'this page is out of date or was opened elsewhere; nothing was done', { cause });
+  }
+}
+
+/** What a form is bound to: the page's subject, the browser's cookie, and, where it decides for a person, the session. */
+export type Binding = readonly [subject: string, browser: string, sid: string];
+
+type Needs = Pick<Deps, 'config' | 'secrets'>;
+
+/** The hidden token of a form. */
+export const formToken = ({ secrets }: Pick<Needs, 'secrets'>, binding: Binding): string =>
+  secrets.mac('form', binding).toString('base64url');
+
+/** @throws ForgedForm */
+export function requireFormToken({ secrets }: Needs, form_token: string | undefined, binding: Binding): void {
+  if (binding[1] === '') throw new ForgedForm('the browser has no cookie of ours');
+  if (!secrets.verifyMac('form', binding, Buffer.from(form_token ?? '', 'base64url'))) {
+    throw new ForgedForm('the form token does not belong to this page');
+  }
+}
+
+/** Did a browser send this? Every one adds at least one of these to a POST; scripts add neither. */
+export const isFromBrowser = ({ headers }: FastifyRequest): boolean =>
+  headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
+
+/** Refuses what a page of another origin sent. @throws ForgedForm */
+export function requireSameOrigin({ config }: Pick<Needs, 'config'>, { headers }: FastifyRequest): void {
+  if (!isSameOrigin(config.ISSUER, headers)) {
+    throw new ForgedForm(
+      `the form came from ${headers.origin ?? headers['sec-fetch-site']}, not from ${config.ISSUER}`,
+    );
+  }
+}
+
+function isSameOrigin(issuer: string, { origin, 'sec-fetch-site': site }: FastifyRequest['headers']): boolean {
+  if (origin !== undefined && origin !== new URL(issuer).origin) return false;
+  return site === undefined || site === 'same-origin' || site === 'none';
+}

@@ -1,0 +1,57 @@
+/** The doors that people knock at: HTML errors, cookies, forms of ours only, and a policy that lets nothing else run. */
+import accepts from '@fastify/accepts';
+import cookie from '@fastify/cookie';
+import formbody from '@fastify/formbody';
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { OAuthError } from '../../protocol/error.ts';
+import { rateLimits } from '../rate-limit.ts';
+import { refused } from '../refusal.ts';
+import { formBodyParser } from '../request.ts';
+import { BODY_LIMIT } from '../server.ts';
+import { account } from './account.ts';
+import { authorize } from './authorize.ts';
+import { consent } from './consent.ts';
+import type { Context } from './context.ts';
+import { createCookies } from './cookies.ts';
+import { demo, type DemoApplication } from './demo.ts';
+import { sendErrorPage } from './error-page.ts';
+import { interaction } from './interaction.ts';
+import { login } from './login.ts';
+import { logout } from './logout.ts';
+import { selectAccountPages } from './select-account.ts';
+
+/** Registers every page under the issuer's path. */
+export async function browser(
+  app: FastifyInstance,
+  deps: Deps,
+  application: DemoApplication | undefined,
+): Promise<void> {
+  const context: Context = { deps, cookies: createCookies(deps.config) };
+  await app.register(formbody, { bodyLimit: BODY_LIMIT, parser: formBodyParser });
+  await app.register(cookie);
+  await app.register(accepts);
+  await rateLimits(app);
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'no-store');
+    // Not no-referrer: with that, browsers send `Origin: null` with our own forms.
+    reply.header('referrer-policy', 'same-origin');
+    reply.header('x-frame-options', 'DENY');
+    reply.header('permissions-policy', 'publickey-credentials-get=(self), publickey-credentials-create=(self)');
+    done();
+  });
+  app.setErrorHandler((error, request, reply) => {
+    // POST /login is read by scripts, too.
+    if (request.routeOptions.url?.endsWith('/login') === true && request.accepts().type(['json', 'html']) === 'json') {
+      const { status, refusal } = refused(error, request, deps);
+      if (refusal.retry_after !== undefined) reply.header('retry-after', refusal.retry_after);
+      return reply.code(status).send({ error: refusal.error, error_description: refusal.error_description });
+    }
+    return sendErrorPage(context, error, request, reply);
+  });
+  for (const door of [authorize, interaction, login, selectAccountPages, consent, logout, account]) door(app, context);
+  if (application) demo(app, context, application);
+  app.setNotFoundHandler(() => {
+    throw new OAuthError('not_found', 'there is nothing at this address');
+  });
+}

@@ -1,0 +1,191 @@
+/** Sign-in pages: /interaction/{id}/login for a request in progress, /login for this server itself (spec.md §Endpoints 4). */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { cancel } from '../../authorize/index.ts';
+import { signInBrowser, signInForToken, type BrowserSignIn } from '../../authorize/sign-in.ts';
+import { logRefused } from '../../events/index.ts';
+import { invalidRequest, OAuthError } from '../../protocol/error.ts';
+import { parseParameters, type Parameters } from '../../protocol/parameters.ts';
+import type { LiveSession } from '../../sessions/index.ts';
+import { DEVICE_TTL } from '../../users/device.ts';
+import { loginPage, type LoginPageProps } from '../../views/login.ts';
+import { limited } from '../rate-limit.ts';
+import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';
+import { clientView } from './client-view.ts';
+import { browserOf, sendPage, sessionOf, urlOf, type Context } from './context.ts';
+import { formToken, isFromBrowser, requireFormToken, requireSameOrigin } from './forgery.ts';
+import { openInteraction, requireStepForm, stepToken, toInteraction, type OpenedPage } from './interaction.ts';
+
+const credentials = z.object({ username: z.string().min(1).max(320), password: z.string().min(1).max(8192) });
+
+export function login(app: FastifyInstance, context: Context): void {
+  interactionLogin(app, context);
+  ownLogin(app, context);
+}
+
+function interactionLogin(app: FastifyInstance, context: Context): void {
+  const { deps } = context;
+  const show = (reply: FastifyReply, page: OpenedPage, problem?: Problem): FastifyReply => {
+    const { client, session, request } = page.opened;
+    const path = `/interaction/${page.opened.id}/login`;
+    // Signed in, but not freshly enough: the same person is asked again, or says who else they are.
+    const fixed = isAskedAgain(page) ? session : undefined;
+    return sendLogin(context, reply, {
+      action: urlOf(context, path),
+      form_token: stepToken(context, page, 'login'),
+      client: clientView(client),
+      username: problem?.username ?? fixed?.username ?? request.login_hint ?? '',
+      fixed_account: fixed && { name: fixed.name ?? fixed.username, email: fixed.email ?? undefined },
+      switch_url: urlOf(context, `${path}?switch`),
+      cancel: true,
+      problem,
+    });
+  };
+
+  route(app, '/interaction/:id/login', {
+    options: limited(deps.config.LOGIN_RATE_LIMIT, 'login'),
+    async GET(request, reply) {
+      const page = await openInteraction(context, request, reply);
+      if ((request.query as { text: string }).text === 'switch') return show(reply, asStranger(page));
+      if (page.opened.step !== 'login') return toInteraction(context, reply, page.opened.id, 302);
+      return show(reply, page);
+    },
+    async POST(request, reply) {
+      requireForm(request);
+      const form = formOf(request);
+      const page = await openInteraction(context, request, reply);
+      requireStepForm(context, request, page, 'login', textOf(form, 'form_token'));
+      if (textOf(form, 'action') === 'cancel') {
+        await cancel(deps, page.opened);
+        return toInteraction(context, reply, page.opened.id, 303);
+      }
+      const signedIn = await trySignIn(context, request, form, page.opened.session, 'interaction');
+      if ('problem' in signedIn) return show(reply, page, signedIn);
+      setCookies(context, reply, signedIn);
+      return toInteraction(context, reply, page.opened.id, 303);
+    },
+  });
+}
+
+/** Is it the person signed in who has to prove it again, and not somebody else? */
+const isAskedAgain = ({ opened: { row, session, request } }: OpenedPage): boolean => {
+  const switched = row.sign_in_after !== null && row.sign_in_after > row.created_at;
+  return !switched && (request.hinted_sub === undefined || request.hinted_sub === session?.sub);
+};
+
+/** The same page without the person who is signed in. */
+const asStranger = (page: OpenedPage): OpenedPage => ({ ...page, opened: { ...page.opened, session: undefined } });
+
+function ownLogin(app: FastifyInstance, context: Context): void {
+  const { deps } = context;
+  const action = urlOf(context, '/login');
+  const show = (reply: FastifyReply, browser: string, problem?: Problem): FastifyReply =>
+    sendLogin(context, reply, {
+      action,
+      form_token: formToken(deps, ['login', browser, '']),
+      username: problem?.username ?? '',
+      cancel: false,
+      problem,
+    });
+
+  route(app, '/login', {
+    options: limited(deps.config.LOGIN_RATE_LIMIT, 'login'),
+    GET: (request, reply) => show(reply, browserOf(context, request, reply)),
+    async POST(request, reply) {
+      const form = parametersOf(request);
+      // Every browser says where a form comes from; without that it is a script, which carries no cookies to abuse.
+      if (isFromBrowser(request)) requireSameOrigin(deps, request);
+      if (request.accepts().type(['json', 'html']) !== 'html') return signInScript(context, request, reply, form);
+      const browser = browserOf(context, request, reply);
+      if (isFromBrowser(request)) requireFormToken(deps, textOf(form, 'form_token'), ['login', browser, '']);
+      const session = await sessionOf(context, request, deps.clock());
+      const signedIn = await trySignIn(context, request, form, session, 'login');
+      if ('problem' in signedIn) return show(reply, browser, signedIn);
+      setCookies(context, reply, signedIn);
+      return reply.redirect(urlOf(context, '/account'), 303);
+    },
+  });
+}
+
+/** POST /login for a script: the token response of spec.md, or RFC 6749 JSON. */
+async function signInScript(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  form: Parameters,
+): Promise<FastifyReply> {
+  const { deps, cookies } = context;
+  if (isFromBrowser(request) && isForm(request)) {
+    const binding = ['login', browserOf(context, request, reply), ''] as const;
+    requireFormToken(deps, textOf(form, 'form_token'), binding);
+  }
+  const { username, password } = parseParameters(credentials, form);
+  const device = cookies.get(request, 'device');
+  return reply.send(await signInForToken(deps, { username, password, device }, requesterOf(request)));
+}
+
+const isForm = (request: FastifyRequest): boolean =>
+  !/^application\/json\b/i.test(request.headers['content-type'] ?? '');
+
+function parametersOf(request: FastifyRequest): Parameters {
+  if (isForm(request)) {
+    requireForm(request);
+    return formOf(request);
+  }
+  const body = z.record(z.string(), z.unknown()).safeParse(request.body);
+  if (!body.success) throw invalidRequest('the body must be a JSON object');
+  return body.data as Parameters;
+}
+
+interface Problem {
+  problem: string;
+  username: string;
+  refusal: OAuthError;
+}
+
+/** Signs in, or says what the form has to say. A wrong name and a wrong password are one sentence. */
+async function trySignIn(
+  { deps, cookies }: Context,
+  request: FastifyRequest,
+  form: Parameters,
+  replaces: LiveSession | undefined,
+  via: string,
+): Promise<BrowserSignIn | Problem> {
+  const username = textOf(form, 'username') ?? '';
+  const given = credentials.safeParse({ username, password: textOf(form, 'password') ?? '' });
+  try {
+    if (!given.success) throw invalidRequest('the username or the password is missing');
+    const device = cookies.get(request, 'device');
+    return await signInBrowser(deps, { ...given.data, device }, replaces, requesterOf(request), via);
+  } catch (error) {
+    if (!(error instanceof OAuthError) || error.status >= 500) throw error;
+    logRefused(deps.log, request.id, error);
+    return {
+      problem: SENTENCES[error.error] ?? error.error_description,
+      username: username.slice(0, 320),
+      refusal: error,
+    };
+  }
+}
+
+const SENTENCES: Partial<Record<OAuthError['error'], string>> = {
+  invalid_request: 'Enter your email or username, and your password.',
+  invalid_credentials: 'That email or username and password don’t match an account here.',
+  too_many_requests: 'There were too many tries. Wait a little before you try again.',
+  access_denied: 'This account can’t sign in.',
+};
+
+function setCookies({ deps, cookies }: Context, reply: FastifyReply, { session, device }: BrowserSignIn): void {
+  cookies.set(reply, 'session', session, deps.config.SESSION_TTL);
+  cookies.set(reply, 'device', device, DEVICE_TTL);
+}
+
+type Shown = Omit<LoginPageProps, 'frame' | 'problem'> & { problem: Problem | undefined };
+
+/** Problems stay at the URL where they happened, status 400; a throttle says 429 and when to come back. */
+function sendLogin(context: Context, reply: FastifyReply, { problem, ...props }: Shown): FastifyReply {
+  const throttled = problem?.refusal.error === 'too_many_requests';
+  if (problem?.refusal.retry_after !== undefined) reply.header('retry-after', problem.refusal.retry_after);
+  const status = problem ? (throttled ? 429 : 400) : 200;
+  return sendPage(context, reply, (frame) => loginPage({ frame, ...props, problem: problem?.problem }), { status });
+}

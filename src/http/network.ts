@@ -1,0 +1,14 @@
+/** Addresses grouped as one neighbour sees them: throttles count prefixes, since a single address is cheap to change. */
+import ipaddr from 'ipaddr.js';
+
+/** The /24 of an IPv4 address, the /56 of an IPv6 one; IPv4 inside IPv6 counts as IPv4. */
+export function addressPrefix(ip: string): string {
+  if (!ipaddr.isValid(ip)) return 'unknown';
+  const address = ipaddr.process(ip);
+  const bits = address.kind() === 'ipv4' ? 24 : 56;
+  const bytes = address.toByteArray().map((byte, index) => {
+    const kept = Math.min(8, Math.max(0, bits - index * 8));
+    return byte & (0xff << (8 - kept)) & 0xff;
+  });
+  return `${ipaddr.fromByteArray(bytes).toString()}/${bits}`;
+}

@@ -1,0 +1,94 @@
+/**
+ * Discovery (RFC 8414, OpenID Connect Discovery 1.0): one document at every place a client may look. What can be derived
+ * from the tables that dispatch is, so that it says exactly what works.
+ */
+import { createHash } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { authMethods } from '../../clients/auth-methods.ts';
+import type { Deps } from '../../deps.ts';
+import { prompts } from '../../authorize/next-step.ts';
+import { responseModes } from '../../authorize/response-modes.ts';
+import { grants } from '../../grants/index.ts';
+import { RESPONSE_TYPES } from '../../protocol/authorization-request.ts';
+import { CODE_CHALLENGE_METHODS } from '../../protocol/pkce.ts';
+import { route } from '../request.ts';
+import { preflight } from './cors.ts';
+import { sendDocument } from './public-document.ts';
+
+const MAX_AGE = 300;
+const WELL_KNOWN = ['openid-configuration', 'oauth-authorization-server'];
+
+export function discovery(app: FastifyInstance, deps: Deps): void {
+  for (const name of WELL_KNOWN) {
+    const url = `/.well-known/${name}`;
+    preflight(app, url, 'GET');
+    route(app, url, { GET: async (request, reply) => sendDocument(request, reply, await documentOf(deps)) });
+  }
+}
+
+/** For an issuer with a path: the same documents at the path-inserted places (RFC 8414 §3.1), at the listener's root. */
+export function insertedDiscovery(app: FastifyInstance, deps: Deps, path: string): void {
+  for (const name of WELL_KNOWN) {
+    const url = `/.well-known/${name}${path}`;
+    preflight(app, url, 'GET');
+    route(app, url, { GET: async (request, reply) => sendDocument(request, reply, await documentOf(deps)) });
+  }
+}
+
+async function documentOf(deps: Deps): Promise<{ body: string; etag: string; max_age: number }> {
+  const body = JSON.stringify(await metadata(deps));
+  return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"`, max_age: MAX_AGE };
+}
+
+/** The metadata, member by registered member. */
+export async function metadata({
+  config,
+  directory,
+}: Pick<Deps, 'config' | 'directory'>): Promise<Record<string, unknown>> {
+  const { ISSUER, SIGNING_ALGS } = config;
+  const scopes = [...(await directory.scopes()).values()];
+  const secretMethods = Object.keys(authMethods).filter((method) => method !== 'none');
+  const claims = new Set(scopes.flatMap((scope) => scope.claims));
+  return {
+    issuer: ISSUER,
+    authorization_endpoint: `${ISSUER}/authorize`,
+    token_endpoint: `${ISSUER}/token`,
+    userinfo_endpoint: `${ISSUER}/userinfo`,
+    jwks_uri: `${ISSUER}/jwks`,
+    introspection_endpoint: `${ISSUER}/introspect`,
+    revocation_endpoint: `${ISSUER}/revoke`,
+    end_session_endpoint: `${ISSUER}/logout`,
+    scopes_supported: scopes.map((scope) => scope.name),
+    response_types_supported: RESPONSE_TYPES,
+    response_modes_supported: Object.keys(responseModes),
+    grant_types_supported: Object.keys(grants),
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: SIGNING_ALGS,
+    token_endpoint_auth_methods_supported: Object.keys(authMethods),
+    revocation_endpoint_auth_methods_supported: Object.keys(authMethods),
+    introspection_endpoint_auth_methods_supported: secretMethods,
+    code_challenge_methods_supported: CODE_CHALLENGE_METHODS,
+    prompt_values_supported: ['none', ...Object.keys(prompts)],
+    acr_values_supported: ['1'],
+    claim_types_supported: ['normal'],
+    claims_supported: [
+      'sub',
+      'iss',
+      'aud',
+      'exp',
+      'iat',
+      'auth_time',
+      'nonce',
+      'acr',
+      'amr',
+      'sid',
+      'at_hash',
+      ...claims,
+    ],
+    claims_parameter_supported: false,
+    request_parameter_supported: false,
+    // Its default is true (OpenID Connect Discovery §3), so it has to be said.
+    request_uri_parameter_supported: false,
+    authorization_response_iss_parameter_supported: true,
+  };
+}

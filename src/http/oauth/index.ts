@@ -1,0 +1,51 @@
+/** The doors that clients knock at: JSON errors after RFC 6749 §5.2, no cookies, CORS where browser apps need it. */
+import formbody from '@fastify/formbody';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import type { OAuthError } from '../../protocol/error.ts';
+import { rateLimits } from '../rate-limit.ts';
+import { refused } from '../refusal.ts';
+import { BODY_LIMIT } from '../server.ts';
+import { formBodyParser } from '../request.ts';
+import { discovery } from './discovery.ts';
+import { introspect } from './introspect.ts';
+import { jwks } from './jwks.ts';
+import { revoke } from './revoke.ts';
+import { token } from './token.ts';
+import { userinfo } from './userinfo.ts';
+
+/** Registers every OAuth endpoint under the issuer's path. */
+export async function oauth(app: FastifyInstance, deps: Deps): Promise<void> {
+  await app.register(formbody, { bodyLimit: BODY_LIMIT, parser: formBodyParser });
+  app.removeContentTypeParser(['application/json', 'text/plain']);
+  await rateLimits(app);
+  app.addHook('onRequest', (_request, reply, done) => {
+    // RFC 6749 §5.1; the public documents set their own.
+    reply.header('cache-control', 'no-store');
+    done();
+  });
+  app.setErrorHandler((error, request, reply) => sendError(deps, error, request, reply));
+  for (const endpoint of [token, userinfo, introspect, revoke, discovery, jwks]) endpoint(app, deps);
+}
+
+/** RFC 6749 §5.2 and RFC 6750 §3, from whatever was thrown. */
+function sendError(deps: Deps, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { status, refusal } = refused(error, request, deps);
+  const challenge = challengeFor(refusal, request, deps.config.ISSUER);
+  if (challenge !== undefined) reply.header('www-authenticate', challenge);
+  if (refusal.retry_after !== undefined) reply.header('retry-after', refusal.retry_after);
+  // What was not read of a body too large is not waited for.
+  if (status === 413) reply.header('connection', 'close');
+  const { error: code, error_description } = refusal;
+  return reply.code(status).header('cache-control', 'no-store').send({ error: code, error_description });
+}
+
+function challengeFor(refusal: OAuthError, { headers }: FastifyRequest, issuer: string): string | undefined {
+  const { error, error_description, scope } = refusal;
+  // RFC 6749 §5.2: only a client that tried the header is answered with one.
+  if (error === 'invalid_client' && headers.authorization !== undefined)
+    return `Basic realm="${issuer}", charset="UTF-8"`;
+  if (error !== 'invalid_token' && error !== 'insufficient_scope') return undefined;
+  const said = `Bearer realm="${issuer}", error="${error}", error_description="${error_description}"`;
+  return scope === undefined ? said : `${said}, scope="${scope}"`;
+}

@@ -1,0 +1,14 @@
+/** GET /jwks (RFC 7517 §5). */
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { JWKS_MAX_AGE } from '../../keys/index.ts';
+import { route } from '../request.ts';
+import { preflight } from './cors.ts';
+import { sendDocument } from './public-document.ts';
+
+export function jwks(app: FastifyInstance, deps: Deps): void {
+  preflight(app, '/jwks', 'GET');
+  route(app, '/jwks', {
+    GET: (request, reply) => sendDocument(request, reply, { ...deps.keys.jwks(deps.clock()), max_age: JWKS_MAX_AGE }),
+  });
+}

@@ -1,0 +1,38 @@
+/** GET and POST /userinfo (OpenID Connect Core §5.3, RFC 6750 §2). */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { invalidRequest } from '../../protocol/error.ts';
+import { claimedClient } from '../../tokens/verify.ts';
+import { userinfo as userinfoOf } from '../../users/userinfo.ts';
+import { formOf, queryOf, requireForm, route, textOf } from '../request.ts';
+import { allowClientOrigin, preflight } from './cors.ts';
+
+export function userinfo(app: FastifyInstance, deps: Deps): void {
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const token = presentedToken(request);
+    if (token === undefined) {
+      // RFC 6750 §3.1: a request without any token is told how, and no error.
+      return reply.code(401).header('www-authenticate', `Bearer realm="${deps.config.ISSUER}"`).send();
+    }
+    await allowClientOrigin(deps, request, reply, claimedClient(token));
+    return userinfoOf(deps, token, deps.clock());
+  };
+  preflight(app, '/userinfo', 'GET, POST');
+  route(app, '/userinfo', { GET: answer, POST: answer });
+}
+
+/** The token from the header or a form body, never from the query (RFC 9700 §4.3.2). One method at a time (RFC 6750 §2). */
+function presentedToken(request: FastifyRequest): string | undefined {
+  if (queryOf(request)['access_token'] !== undefined) {
+    throw invalidRequest('an access token does not belong in a URL');
+  }
+  const { authorization } = request.headers;
+  const header = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+  if (authorization !== undefined && header === undefined)
+    throw invalidRequest('the Authorization header is not Bearer');
+  if (request.method !== 'POST' || request.headers['content-type'] === undefined) return header;
+  requireForm(request);
+  const body = textOf(formOf(request), 'access_token');
+  if (header !== undefined && body !== undefined) throw invalidRequest('use one method to present the token, not two');
+  return header ?? body;
+}

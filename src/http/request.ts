@@ -1,0 +1,76 @@
+/** What every door takes from a Fastify request: parameters, who asks, and from where. */
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteShorthandOptions } from 'fastify';
+import type { Requester } from '../events/index.ts';
+import { invalidRequest, OAuthError } from '../protocol/error.ts';
+import { parseForm, uniqueParameters, type Pairs } from '../protocol/form-encoding.ts';
+import type { Parameters } from '../protocol/parameters.ts';
+import { addressPrefix } from './network.ts';
+
+/** Who asks. The address is the peer's, or what a trusted proxy says it is. */
+export const requesterOf = (request: FastifyRequest): Requester => ({
+  ip: request.ip,
+  network: addressPrefix(request.ip),
+  request_id: request.id,
+});
+
+/** The parameters of the query string. @throws OAuthError invalid_request */
+export const queryOf = (request: FastifyRequest): Parameters =>
+  uniqueParameters(parseForm((request.query as { text: string }).text));
+
+/** The parameters of a form body; an absent body is an empty form. @throws OAuthError invalid_request */
+export function formOf(request: FastifyRequest): Parameters {
+  const { body } = request;
+  if (body === undefined || body === null) return {};
+  if (body instanceof OAuthError) throw body;
+  return uniqueParameters(body as Pairs);
+}
+
+/** One parameter as a string, or undefined. */
+export function textOf(parameters: Parameters, name: string): string | undefined {
+  const value = parameters[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/**
+ * For @fastify/formbody: the pairs, or the refusal as a value. A parser that throws there would lose the door's own
+ * form of error.
+ */
+export function formBodyParser(text: string): Record<string, unknown> {
+  try {
+    return parseForm(text) as unknown as Record<string, unknown>;
+  } catch (error) {
+    return error as Record<string, unknown>;
+  }
+}
+
+const FORM_TYPE = /^application\/x-www-form-urlencoded(?: *; *charset="?utf-8"?)?$/i;
+
+/** Refuses a body in any other type than a form, before anybody could read it as an empty one. */
+export function requireForm(request: FastifyRequest): void {
+  if (!FORM_TYPE.test(request.headers['content-type'] ?? '')) {
+    throw invalidRequest('the body must be application/x-www-form-urlencoded');
+  }
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
+type Route = Partial<Record<'GET' | 'POST', Handler>> & { options?: RouteShorthandOptions };
+
+const REFUSED: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** Registers a path with the methods it has; the others are answered 405 with Allow (RFC 9110 §15.5.6). */
+export function route(app: FastifyInstance, url: string, { options = {}, ...handlers }: Route): void {
+  const methods = Object.keys(handlers) as HTTPMethods[];
+  for (const method of methods) {
+    app.route({ ...options, method, url, handler: handlers[method as 'GET' | 'POST']! });
+  }
+  app.route({
+    method: REFUSED.filter((method) => !methods.includes(method)),
+    url,
+    // The body of a method we do not have is nobody's business.
+    onRequest: (_request, reply, done) => {
+      reply.header('allow', methods.join(', '));
+      done(new OAuthError('method_not_allowed', `use ${methods.join(' or ')}`));
+    },
+    handler: () => undefined,
+  });
+}

@@ -1,0 +1,26 @@
+/** Headers that tell browsers what not to do. Every scope sets them; pages add their own policy. */
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../deps.ts';
+import { invalidRequest } from '../protocol/error.ts';
+
+const HSTS = 'max-age=31536000; includeSubDomains';
+
+/** Adds the headers every answer has, and refuses plain http where the issuer is https and a trusted proxy says so. */
+export function securityHeaders(app: FastifyInstance, { config }: Pick<Deps, 'config'>): void {
+  const https = config.ISSUER.startsWith('https:');
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-content-type-options', 'nosniff');
+    // The JSON answers are no documents: nothing of them may run, load or be framed.
+    reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
+    reply.header('referrer-policy', 'no-referrer');
+    if (https) {
+      reply.header('strict-transport-security', HSTS);
+      const behindProxy = config.TRUST_PROXY.length > 0 && request.headers['x-forwarded-proto'] !== undefined;
+      if (behindProxy && request.protocol === 'http') {
+        done(invalidRequest('this server is reached over https only'));
+        return;
+      }
+    }
+    done();
+  });
+}

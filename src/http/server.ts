@@ -1,0 +1,85 @@
+/**
+ * The Fastify instance every scope hangs from: limits against slow and large requests, request ids, one log line per
+ * request. It knows nothing of OAuth.
+ */
+import { readFileSync } from 'node:fs';
+import Fastify, { LogController, type FastifyInstance } from 'fastify';
+import type { Deps } from '../deps.ts';
+
+/** Bytes an OAuth form may have. */
+export const BODY_LIMIT = 65_536;
+const HEADER_LIMIT = 16_384;
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_MS = 72_000;
+// How often Node looks for connections past their time.
+const CHECK_CONNECTIONS_MS = 2_000;
+const MAX_CONNECTIONS = 10_000;
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
+
+type Needs = Pick<Deps, 'config' | 'log' | 'random'>;
+
+/** An instance without routes. `ready` turns false when the process starts to close. */
+export function createServer({ config, log, random }: Needs): FastifyInstance {
+  const limits = {
+    maxHeaderSize: HEADER_LIMIT,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
+  };
+  const { TLS_CERT_FILE, TLS_KEY_FILE } = config;
+  const options = {
+    loggerInstance: log,
+    // One line of our own instead of two: it has the route, never the query string.
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    bodyLimit: BODY_LIMIT,
+    exposeHeadRoutes: false,
+    // A request that comes while we close is answered like any other; its connection is then closed.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle' as const,
+    trustProxy: config.TRUST_PROXY.length > 0 ? [...config.TRUST_PROXY] : false,
+    requestIdHeader: false as const,
+    genReqId: ({ headers }: { headers: Record<string, unknown> }) => {
+      const given = headers['x-request-id'];
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : random(12).toString('base64url');
+    },
+    routerOptions: {
+      // The doors parse strictly themselves; what is kept here is the text.
+      querystringParser: (text: string) => ({ text }),
+      maxParamLength: 200,
+    },
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  };
+  const app =
+    TLS_CERT_FILE !== undefined && TLS_KEY_FILE !== undefined
+      ? (Fastify({
+          ...options,
+          https: { ...limits, cert: readFileSync(TLS_CERT_FILE), key: readFileSync(TLS_KEY_FILE) },
+        }) as unknown as FastifyInstance)
+      : (Fastify({ ...options, http: limits }) as unknown as FastifyInstance);
+  app.server.maxConnections = MAX_CONNECTIONS;
+
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method, routeOptions, id } = request;
+    log.info(
+      {
+        method,
+        route: routeOptions.url ?? 'unknown',
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        ip: request.ip,
+        request_id: id,
+      },
+      'request',
+    );
+    done();
+  });
+  return app;
+}

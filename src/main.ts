@@ -1,0 +1,181 @@
+#!/usr/bin/env node
+/** The process: config -> deps -> app -> listen -> close. The commands get `start` and `open` handed in. */
+import { join, resolve } from 'node:path';
+import closeWithGrace from 'close-with-grace';
+import { fetch } from 'undici';
+import { buildApp } from './app.ts';
+import { run } from './cli/index.ts';
+import { createDirectory } from './clients/directory.ts';
+import { createGuesses } from './clients/guesses.ts';
+import { ConfigError, configWith, loadConfig, readDotEnv, type Config, type Mode } from './config.ts';
+import type { Deps } from './deps.ts';
+import { banner } from './dev/banner.ts';
+import { demoApplication } from './dev/demo.ts';
+import { seed } from './dev/seed.ts';
+import { createKeyRing, ensureKeys } from './keys/index.ts';
+import { createSecrets } from './keys/secrets.ts';
+import { disciplinedClock, type DisciplinedClock } from './platform/clock.ts';
+import { createLog } from './platform/log.ts';
+import { attachPostgres, startPostgres, type RunningPostgres } from './platform/postgres/index.ts';
+import { random } from './platform/random.ts';
+import { ensureSecretFile, readSecretFile } from './platform/secret-file.ts';
+import { databaseTime, openDb, type Connection, type Db } from './store/db.ts';
+import { migrate, pendingMigrations } from './store/migrate.ts';
+import { createPasswordHasher } from './users/factors/password.ts';
+import { startWorkers } from './workers/index.ts';
+
+/** Milliseconds that requests under way have to finish when the process is told to stop. */
+const DRAIN_MS = 10_000;
+/** Seconds between two comparisons of our clock with the database's. */
+const DISCIPLINE_EVERY = 60;
+
+/** A database to work on, and how to let go of it. */
+interface Database {
+  connection: Connection;
+  /** For people: where the data is. */
+  label: string;
+  stop(): Promise<void>;
+}
+
+/** The configured database, else our own Postgres on DATA_DIR. */
+async function openDatabase(config: Config, log: Deps['log']): Promise<Database> {
+  if (config.DATABASE_URL !== undefined) {
+    const { host, pathname } = new URL(config.DATABASE_URL);
+    const connection = { connectionString: config.DATABASE_URL };
+    return { connection, label: `postgres at ${host}${pathname}`, stop: async () => {} };
+  }
+  const own = config.mode === 'command' ? attachPostgres : startPostgres;
+  const postgres: RunningPostgres = await own({
+    dataDir: config.DATA_DIR,
+    role: config.mode === 'command' ? 'command' : 'server',
+    onLog: (line) => log.debug({ postgres: line }, 'postgres'),
+    onExit: (detail) => log.error({ detail }, 'postgres stopped unexpectedly'),
+  });
+  const label = `${postgres.dataDir} (PostgreSQL ${postgres.version})`;
+  return { connection: { ...postgres.connection }, label, stop: () => postgres.stop() };
+}
+
+/** The real dependencies of one process. */
+function buildDeps(config: Config, log: Deps['log'], db: Db, clock: DisciplinedClock): Deps {
+  const secrets = createSecrets(config.SECRET_KEYS, random);
+  return Object.freeze({
+    config,
+    db,
+    secrets,
+    keys: createKeyRing(db, secrets),
+    directory: createDirectory(db, () => performance.now()),
+    guesses: createGuesses(db),
+    passwords: createPasswordHasher(),
+    clock: clock.now,
+    random,
+    fetch,
+    log,
+  });
+}
+
+const secretFileOf = (config: Config): string => join(resolve(config.DATA_DIR), 'secret-keys');
+
+/** Runs a server until it is told to stop. @throws ConfigError, PostgresUnavailable and what listening throws */
+async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
+  let config = loadConfig(mode);
+  const log = createLog({ level: config.LOG_LEVEL, pretty: mode === 'dev' && process.stdout.isTTY });
+  if (config.SECRET_KEYS.length === 0) {
+    config = configWith(config, { SECRET_KEYS: ensureSecretFile(secretFileOf(config)) });
+  }
+  const database = await openDatabase(config, log);
+  const onError = (error: Error): void => log.warn({ err: error }, 'a database connection broke');
+  const db = openDb(database.connection, { max: config.DATABASE_POOL_SIZE, onError });
+  try {
+    const clock = disciplinedClock();
+    const discipline = (): Promise<void> => clock.discipline(() => databaseTime(db));
+    await discipline();
+    await prepareSchema(config, database.connection, db);
+
+    const deps = buildDeps(config, log, db, clock);
+    await ensureKeys(db, deps.secrets, config.SIGNING_ALGS, deps.clock());
+    await deps.keys.reload();
+    if (mode === 'dev') await seed(deps, deps.clock());
+
+    const readiness = { closing: false };
+    const app = await buildApp(deps, readiness);
+    const stopWorkers = startWorkers(deps, { clock: { every: DISCIPLINE_EVERY, run: discipline } });
+    // A name instead of an address listens on both of localhost's, 127.0.0.1 and ::1.
+    const host = mode === 'dev' && config.HOST === '127.0.0.1' ? 'localhost' : config.HOST;
+    await app.listen({ host, port: config.PORT, listenTextResolver: (address) => `listening at ${address}` });
+
+    closeWithGrace({ delay: DRAIN_MS, logger: false }, async ({ err, signal }) => {
+      if (err) log.fatal({ err }, 'unexpected error, stopping');
+      else log.info({ signal }, 'stopping');
+      readiness.closing = true;
+      await app.close();
+      await stopWorkers();
+      await db.destroy();
+      await database.stop();
+    });
+    if (mode === 'dev') {
+      const { authorizationUrl } = demoApplication(deps);
+      process.stdout.write(
+        banner({ issuer: config.ISSUER, authorization_url: authorizationUrl(), data: database.label }),
+      );
+    }
+  } catch (error) {
+    await db.destroy();
+    await database.stop();
+    throw error;
+  }
+}
+
+/** `dev` migrates; `serve` only checks, since several of them may start beside an older one. */
+async function prepareSchema(config: Config, connection: Connection, db: Db): Promise<void> {
+  if (config.mode === 'dev') {
+    await migrateWith(connection);
+    return;
+  }
+  const pending = await pendingMigrations(db);
+  if (pending.length > 0) {
+    throw new ConfigError([`the database lacks ${pending.length} migrations: run \`postern migrate\` first`]);
+  }
+}
+
+/** Migrations get a connection of their own: they may take longer than any request. */
+async function migrateWith(connection: Connection): Promise<string[]> {
+  const db = openDb(connection, { max: 1, statementTimeout: 0 });
+  try {
+    return await migrate(db);
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** What a command works with. */
+export interface Opened {
+  deps: Deps;
+  /** Applies what is missing; returns the names applied. */
+  migrate(): Promise<string[]>;
+  label: string;
+}
+
+/** Opens what a command works on, and lets go of it afterwards. The server may be running meanwhile. */
+async function open<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+  let config = loadConfig('command');
+  const log = createLog({ level: config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL, stderr: true });
+  if (config.SECRET_KEYS.length === 0) {
+    const file = secretFileOf(config);
+    const keys = config.DATABASE_URL === undefined ? ensureSecretFile(file) : readSecretFile(file);
+    config = configWith(config, { SECRET_KEYS: keys ?? [] });
+  }
+  const database = await openDatabase(config, log);
+  const db = openDb(database.connection, { max: 4 });
+  try {
+    const clock = disciplinedClock();
+    await clock.discipline(() => databaseTime(db));
+    const deps = buildDeps(config, log, db, clock);
+    return await work({ deps, migrate: () => migrateWith(database.connection), label: database.label });
+  } finally {
+    await db.destroy();
+    await database.stop();
+  }
+}
+
+readDotEnv();
+process.exitCode = await run(process.argv.slice(2), { start, open });

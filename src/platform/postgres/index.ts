@@ -1,0 +1,150 @@
+// The zero-setup Postgres: real PostgreSQL binaries, run on DATA_DIR for as long as one process owns them. Who connects to it,
+// and which tables are in it, is left to others.
+import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BinarySearch } from './binaries.ts';
+import { findBinaries } from './binaries.ts';
+import { clusterMajor, makeCluster } from './cluster.ts';
+import { PostgresUnavailable } from './error.ts';
+import type { Launched } from './launch.ts';
+import { launch } from './launch.ts';
+import type { Place } from './location.ts';
+import { find, locate } from './location.ts';
+import type { Owner, Role } from './owner.ts';
+import { clusterName, look } from './owner.ts';
+import type { PostgresConnection } from './session.ts';
+
+export type { BinarySearch, Owner, PostgresConnection, Role };
+export { PostgresUnavailable };
+
+/** A Postgres to connect to. */
+export interface RunningPostgres {
+  connection: PostgresConnection;
+  /** as Postgres spells it: `18.4` */
+  version: string;
+  /** the cluster's real directory, not always in DATA_DIR */
+  dataDir: string;
+  /** stops it if we own it; may be called again */
+  stop(): Promise<void>;
+}
+
+/** How to start or find it. */
+export interface PostgresOptions {
+  /** DATA_DIR; made if missing */
+  dataDir: string;
+  role: Role;
+  /** false (tests): no fsync, so a crash of the machine may destroy the data; default true */
+  durable?: boolean;
+  /** ms to wait for a command that owns it; a server is not waited for; default 10 000 */
+  waitForOwner?: number;
+  /** made if missing; default `postern` */
+  database?: string;
+  /** each line of Postgres' log */
+  onLog?: (line: string) => void;
+  /** Postgres ended although nobody stopped it */
+  onExit?: (detail: string) => void;
+  /** where to find PostgreSQL */
+  binaries?: BinarySearch;
+}
+
+/** How long (ms) a Postgres that starts or stops may take before we give up; a last checkpoint is the long case. */
+const SETTLE = 60_000;
+
+/** How long (ms) a stopping Postgres has before it is told to stop at once, which loses nothing that was committed. */
+const STOP_PATIENCE = 30_000;
+
+/**
+ * Starts Postgres on DATA_DIR and owns it: it ends with `stop()` or with this process, however that ends.
+ * @throws PostgresUnavailable when another process owns it, or it cannot start; the message says what to do
+ */
+export function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
+  return acquire(options, false);
+}
+
+/**
+ * Uses the Postgres of a running server (then `stop()` does nothing), else starts it like startPostgres.
+ * @throws PostgresUnavailable
+ */
+export function attachPostgres(options: PostgresOptions): Promise<RunningPostgres> {
+  return acquire(options, true);
+}
+
+/**
+ * Who runs the Postgres of a DATA_DIR now; undefined when nobody does.
+ * @throws PostgresUnavailable when it cannot be asked
+ */
+export async function describeOwner(dataDir: string): Promise<Owner | undefined> {
+  const place = await find(dataDir);
+  if (place === undefined) return undefined;
+  const sight = await look(place, 'postgres');
+  return sight.state === 'owned' ? sight.owner : undefined;
+}
+
+async function acquire(options: PostgresOptions, attach: boolean): Promise<RunningPostgres> {
+  const { role, database = 'postern', waitForOwner = 10_000 } = options;
+  const place = await locate(options.dataDir);
+  const begun = Date.now();
+  for (let wait = 5; ; wait = Math.min(wait * 2, 50)) {
+    const sight = await look(place, database);
+    if (sight.state === 'owned') {
+      if (attach && sight.owner.role === 'server') return attached(place, sight.connection, sight.version);
+      const patience = sight.owner.role === 'command' ? waitForOwner : 0;
+      if (Date.now() - begun >= patience) throw refusal(place, sight.owner);
+    } else if (sight.state === 'free') {
+      const started = await start(place, options, { pid: process.pid, role }, sight.stale);
+      if (started !== undefined) return owned(place, started, options);
+    }
+    if (Date.now() - begun > SETTLE) throw stuck(place);
+    await sleep(wait);
+  }
+}
+
+async function start(
+  place: Place,
+  options: PostgresOptions,
+  owner: Owner,
+  stale: string | undefined,
+): Promise<Launched | undefined> {
+  const { durable = true, database = 'postern', onLog } = options;
+  const major = await clusterMajor(place.clusterDir);
+  const binaries = await findBinaries(options.binaries ?? {}, major, place.account, place.dataDir);
+  if (major === undefined) {
+    await makeCluster(place, binaries, durable);
+    // Another process may have made it, with other binaries.
+    return start(place, options, owner, stale);
+  }
+  return launch(place, binaries, { durable, database, clusterName: clusterName(owner), stale, onLog });
+}
+
+function owned(
+  place: Place,
+  { child, connection, version, socketDir }: Launched,
+  options: PostgresOptions,
+): RunningPostgres {
+  let stopping: Promise<void> | undefined;
+  void child.exited.then(({ code, lines }) => {
+    if (stopping === undefined)
+      options.onExit?.(`Postgres ended (status ${code}): ${lines.at(-1) ?? 'it said nothing'}`);
+  });
+  const stop = async (): Promise<void> => {
+    await child.interrupt(STOP_PATIENCE);
+    await rm(socketDir, { recursive: true, force: true });
+  };
+  return { connection, version, dataDir: place.clusterDir, stop: () => (stopping ??= stop()) };
+}
+
+function attached(place: Place, connection: PostgresConnection, version: string): RunningPostgres {
+  return { connection, version, dataDir: place.clusterDir, stop: () => Promise.resolve() };
+}
+
+function refusal(place: Place, owner: Owner): PostgresUnavailable {
+  return new PostgresUnavailable(
+    `Postgres in ${place.dataDir} already belongs to a running ${owner.role} (process ${owner.pid}): stop that, or choose another DATA_DIR`,
+  );
+}
+
+function stuck(place: Place): PostgresUnavailable {
+  return new PostgresUnavailable(
+    `Postgres in ${place.clusterDir} is in use, and has neither started nor stopped for ${SETTLE / 1000} seconds (another container?): stop what uses it, or choose another DATA_DIR`,
+  );
+}

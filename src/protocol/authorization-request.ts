@@ -1,0 +1,33 @@
+/** The authorization request (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1) as it is once every check has passed. */
+import type { Prompt } from './prompt.ts';
+
+export const RESPONSE_TYPES = ['code'] as const;
+/** Codes travel in the query or in a POST body. There is no `fragment`: nothing of ours belongs there (spec.md). */
+export const RESPONSE_MODES = ['query', 'form_post'] as const;
+export type ResponseMode = (typeof RESPONSE_MODES)[number];
+
+/** Where and how the answer goes. In hand as soon as client and redirect_uri are proven, and not before. */
+export interface ResponseTarget {
+  client_id: string;
+  redirect_uri: string;
+  response_mode: ResponseMode;
+  state?: string | undefined;
+}
+
+/** A checked request. It is stored with the interaction as JSON, so it holds nothing but JSON values. */
+export interface AuthorizationRequest extends ResponseTarget {
+  /** Granted at most this: already narrowed to what the client may have. */
+  scope: string[];
+  resource: string[];
+  code_challenge?: string | undefined;
+  nonce?: string | undefined;
+  prompt: Prompt[];
+  /** Seconds. */
+  max_age?: number | undefined;
+  login_hint?: string | undefined;
+  /** The person an id_token_hint named. */
+  hinted_sub?: string | undefined;
+}
+
+/** Longest values we echo or keep, in characters. */
+export const LIMITS = { state: 2048, nonce: 1024, login_hint: 320, scope: 4000, redirect_uri: 2000 } as const;

@@ -1,0 +1,50 @@
+/** Claims about a person (OpenID Connect Core §5.1, §5.4): their shapes, and which of them a scope opens. */
+import { z } from 'zod';
+
+const text = z.string().min(1).max(2000);
+
+/** Claims an operator may set on a user. `sub`, `email` and `preferred_username` come from the account itself. */
+export const personClaims = z.strictObject({
+  name: text.optional(),
+  given_name: text.optional(),
+  family_name: text.optional(),
+  middle_name: text.optional(),
+  nickname: text.optional(),
+  profile: z.url().optional(),
+  picture: z.url().optional(),
+  website: z.url().optional(),
+  gender: text.optional(),
+  birthdate: z
+    .string()
+    .regex(/^(\d{4}|0000-\d{2}-\d{2}|\d{4}-\d{2}-\d{2})$/)
+    .optional(),
+  zoneinfo: text.optional(),
+  locale: text.optional(),
+  phone_number: text.optional(),
+  phone_number_verified: z.boolean().optional(),
+  address: z
+    .strictObject({
+      formatted: text.optional(),
+      street_address: text.optional(),
+      locality: text.optional(),
+      region: text.optional(),
+      postal_code: text.optional(),
+      country: text.optional(),
+    })
+    .optional(),
+  groups: z.array(text).max(200).optional(),
+});
+export type PersonClaims = z.infer<typeof personClaims>;
+
+/** A claims document: JSON values by claim name. */
+export type Claims = Record<string, unknown>;
+
+/** The claims of `all` that the named claims allow, without nulls and empty strings (§5.3.2). */
+export function pickClaims(all: Claims, names: Iterable<string>): Claims {
+  const picked: Claims = {};
+  for (const name of names) {
+    const value = all[name];
+    if (value !== undefined && value !== null && value !== '') picked[name] = value;
+  }
+  return picked;
+}

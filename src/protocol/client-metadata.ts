@@ -1,0 +1,104 @@
+/** Client metadata (RFC 7591 §2, OpenID Connect Registration §2) with our own few additions: shapes, defaults and presets. */
+import { z } from 'zod';
+import { isScopeToken } from './scope.ts';
+import { redirectUriProblem } from './redirect-uri.ts';
+import { SIGNING_ALGS } from './signing-alg.ts';
+
+export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const;
+export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token'] as const;
+export type AuthMethod = (typeof AUTH_METHODS)[number];
+export type GrantType = (typeof GRANT_TYPES)[number];
+
+/** Longest life of an ID token or access token, in seconds: a retired key stays published this long. */
+export const MAX_TOKEN_TTL = 86_400;
+/** Longest life of a refresh token or session, in seconds. */
+export const MAX_GRANT_TTL = 400 * 86_400;
+
+const uri = z.url({ protocol: /^https?$/, message: 'must be an http(s) URL' }).max(2000);
+const tokenTtl = z.int().min(1).max(MAX_TOKEN_TTL);
+const grantTtl = z.int().min(1).max(MAX_GRANT_TTL);
+const origin = z
+  .string()
+  .refine((text) => URL.canParse(text) && new URL(text).origin === text && text !== 'null', 'must be a web origin');
+const scope = z
+  .string()
+  .max(4000)
+  .refine((text) => text.split(' ').every((token) => token === '' || isScopeToken(token)), 'must be scope tokens');
+
+const fields = z.strictObject({
+  client_name: z.string().min(1).max(200).optional(),
+  client_uri: uri.optional(),
+  logo_uri: uri.optional(),
+  policy_uri: uri.optional(),
+  tos_uri: uri.optional(),
+  contacts: z.array(z.string().min(1).max(320)).max(20).default([]),
+  application_type: z.enum(['web', 'native']).default('web'),
+  token_endpoint_auth_method: z.enum(AUTH_METHODS).default('client_secret_basic'),
+  redirect_uris: z.array(z.string()).max(100).default([]),
+  post_logout_redirect_uris: z.array(z.string()).max(100).default([]),
+  grant_types: z.array(z.enum(GRANT_TYPES)).min(1).default(['authorization_code']),
+  response_types: z.array(z.enum(['code'])).optional(),
+  scope: scope.default('openid profile email'),
+  /** Web origins, besides those of the redirect URIs, whose pages may call the token endpoint. */
+  allowed_origins: z.array(origin).max(100).default([]),
+  id_token_signed_response_alg: z.enum(SIGNING_ALGS).default('RS256'),
+  access_token_format: z.enum(['jwt', 'opaque']).optional(),
+  access_token_ttl: tokenTtl.optional(),
+  id_token_ttl: tokenTtl.optional(),
+  refresh_token_ttl: grantTtl.optional(),
+  refresh_token_idle_ttl: grantTtl.optional(),
+  id_token_claims: z.enum(['scope', 'minimal']).optional(),
+  require_pkce: z.boolean().default(false),
+  skip_consent: z.boolean().default(false),
+  may_introspect: z.boolean().default(false),
+});
+
+/** A whole metadata document: every field checked alone and against the others, defaults filled in. */
+export const clientMetadata = fields.superRefine((client, context) => {
+  const problem = (path: string, message: string): void =>
+    context.addIssue({ code: 'custom', path: [path], message, input: client });
+  const usesCode = client.grant_types.includes('authorization_code');
+  const isPublic = client.token_endpoint_auth_method === 'none';
+
+  for (const field of ['redirect_uris', 'post_logout_redirect_uris'] as const) {
+    for (const value of client[field]) {
+      const reason = redirectUriProblem(value, client.application_type);
+      if (reason !== undefined) problem(field, `${JSON.stringify(value)} ${reason}`);
+    }
+  }
+  if (usesCode && client.redirect_uris.length === 0) problem('redirect_uris', 'needs at least one redirect URI');
+  if (client.grant_types.includes('refresh_token') && !usesCode) {
+    problem('grant_types', 'refresh_token needs authorization_code beside it');
+  }
+  if (client.response_types !== undefined && client.response_types.length > 0 !== usesCode) {
+    problem('response_types', 'code goes with the grant type authorization_code');
+  }
+  // RFC 6749 §4.4: only for clients that can keep a secret.
+  if (isPublic && client.grant_types.includes('client_credentials')) {
+    problem('grant_types', 'client_credentials is only for confidential clients');
+  }
+  if (isPublic && client.may_introspect) problem('may_introspect', 'is only for confidential clients');
+  // RFC 8252 §8.6: anybody can pretend to be this client, so the person is asked each time.
+  if (isPublic && client.application_type === 'native' && client.skip_consent) {
+    problem('skip_consent', 'is not possible for a public native client');
+  }
+});
+
+export type ClientMetadata = z.infer<typeof clientMetadata>;
+export type ClientMetadataInput = z.input<typeof clientMetadata>;
+
+/** RFC 3986 unreserved characters, so that the id means the same in a form, a header and a path. */
+export const clientId = z.string().regex(/^[A-Za-z0-9._~-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 - . _ ~');
+/** RFC 6749 Appendix A.2: VSCHAR; long enough not to be guessed. */
+export const clientSecret = z.string().regex(/^[\x20-\x7E]{12,512}$/, 'must be 12 to 512 printable ASCII characters');
+
+const interactive = ['authorization_code', 'refresh_token'] as const satisfies GrantType[];
+
+/** Sensible metadata for the usual kinds of application. */
+export const presets = {
+  web: { token_endpoint_auth_method: 'client_secret_basic', grant_types: [...interactive] },
+  spa: { token_endpoint_auth_method: 'none', grant_types: [...interactive] },
+  native: { token_endpoint_auth_method: 'none', application_type: 'native', grant_types: [...interactive] },
+  m2m: { token_endpoint_auth_method: 'client_secret_basic', grant_types: ['client_credentials'] },
+} as const satisfies Record<string, Partial<ClientMetadataInput>>;
+export type Preset = keyof typeof presets;

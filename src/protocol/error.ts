@@ -1,0 +1,96 @@
+/**
+ * The catalogue of errors: every code Postern answers with, its HTTP status and the clause that defines it.
+ * A refusal names its code; the status is looked up here and typed nowhere else.
+ */
+const catalogue = {
+  // RFC 6749 §5.2, §4.1.2.1
+  invalid_request: 400,
+  invalid_client: 401,
+  invalid_grant: 400,
+  unauthorized_client: 400,
+  unsupported_grant_type: 400,
+  invalid_scope: 400,
+  access_denied: 400,
+  unsupported_response_type: 400,
+  server_error: 500,
+  temporarily_unavailable: 503,
+  // RFC 6750 §3.1
+  invalid_token: 401,
+  insufficient_scope: 403,
+  // RFC 8707 §2
+  invalid_target: 400,
+  // RFC 7009 §2.2.1
+  unsupported_token_type: 400,
+  // OpenID Connect Core §3.1.2.6
+  login_required: 400,
+  consent_required: 400,
+  interaction_required: 400,
+  account_selection_required: 400,
+  request_not_supported: 400,
+  request_uri_not_supported: 400,
+  registration_not_supported: 400,
+  // Ours: POST /login, throttling, routing.
+  invalid_credentials: 401,
+  too_many_requests: 429,
+  not_found: 404,
+  method_not_allowed: 405,
+} as const satisfies Record<string, number>;
+
+export type ErrorCode = keyof typeof catalogue;
+
+/** What a refusal may carry besides its sentence. */
+export interface ErrorDetail {
+  /** For the log only: why, in our own terms. Never a secret. */
+  cause?: unknown;
+  /** Seconds after which it is worth trying again (Retry-After). */
+  retry_after?: number;
+  /** Scope that would have been enough (RFC 6750 §3). */
+  scope?: string;
+}
+
+/**
+ * A refusal in the words of RFC 6749 §5.2. `error_description` is for the caller, `cause` for the log.
+ * `transact` commits when one of these is thrown: a revocation written on the way to a refusal must stand.
+ */
+export class OAuthError extends Error {
+  readonly error: ErrorCode;
+  readonly error_description: string;
+  readonly retry_after: number | undefined;
+  readonly scope: string | undefined;
+
+  constructor(error: ErrorCode, error_description: string, detail: ErrorDetail = {}) {
+    super(`${error}: ${error_description}`, 'cause' in detail ? { cause: detail.cause } : undefined);
+    this.name = 'OAuthError';
+    this.error = error;
+    this.error_description = describable(error_description);
+    this.retry_after = detail.retry_after;
+    this.scope = detail.scope;
+  }
+
+  get status(): number {
+    return catalogue[this.error];
+  }
+}
+
+/** RFC 6749 §5.2: %x20-21 / %x23-5B / %x5D-7E. Also keeps WWW-Authenticate's quoted-string well formed. */
+function describable(text: string): string {
+  return text.replaceAll('"', "'").replaceAll(/[^\x20-\x5B\x5D-\x7E]/g, '?');
+}
+
+type Refusal = (error_description: string, detail?: ErrorDetail) => OAuthError;
+const refusal =
+  (error: ErrorCode): Refusal =>
+  (error_description, detail) =>
+    new OAuthError(error, error_description, detail);
+
+export const invalidRequest = refusal('invalid_request');
+export const invalidClient = refusal('invalid_client');
+export const invalidGrant = refusal('invalid_grant');
+export const unauthorizedClient = refusal('unauthorized_client');
+export const invalidScope = refusal('invalid_scope');
+export const invalidTarget = refusal('invalid_target');
+export const invalidToken = refusal('invalid_token');
+export const insufficientScope = refusal('insufficient_scope');
+export const accessDenied = refusal('access_denied');
+export const tooManyRequests = refusal('too_many_requests');
+export const temporarilyUnavailable = refusal('temporarily_unavailable');

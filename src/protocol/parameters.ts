@@ -1,0 +1,14 @@
+/** From parameters by name to a typed request: unknown ones are dropped, so that what follows sees only its own. */
+import type { z } from 'zod';
+import { invalidRequest } from './error.ts';
+
+export type Parameters = Readonly<Record<string, string | string[]>>;
+
+/** @throws OAuthError invalid_request naming the first parameter that is missing or malformed */
+export function parseParameters<T>(schema: z.ZodType<T>, parameters: Parameters): T {
+  const result = schema.safeParse(parameters);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  const name = String(issue.path[0] ?? 'request');
+  throw invalidRequest(name in parameters ? `${name} is malformed: ${issue.message}` : `${name} is missing`);
+}

@@ -1,0 +1,24 @@
+/** Resource indicators (RFC 8707): the syntax, and narrowing. */
+import { invalidTarget } from './error.ts';
+import { isSubset } from './scope.ts';
+
+const MAX_RESOURCES = 10;
+
+/** Absolute URIs without a fragment (§2), each once. @throws OAuthError invalid_target */
+export function parseResource(values: readonly string[] | undefined): string[] {
+  const resource = [...new Set(values ?? [])];
+  if (resource.length > MAX_RESOURCES) throw invalidTarget('too many resources');
+  for (const uri of resource) {
+    if (!/^[\x21-\x7E]{1,2000}$/.test(uri) || uri.includes('#') || !URL.canParse(uri)) {
+      throw invalidTarget('resource must be an absolute URI without a fragment');
+    }
+  }
+  return resource;
+}
+
+/** The resources of one token: those asked for, which must lie within the grant's, else all of the grant's (§2.2). */
+export function narrowResource(requested: readonly string[], granted: readonly string[]): string[] {
+  if (requested.length === 0) return [...granted];
+  if (!isSubset(requested, granted)) throw invalidTarget('a requested resource was not granted');
+  return [...requested];
+}

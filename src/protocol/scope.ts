@@ -1,0 +1,67 @@
+/** Scope (RFC 6749 §3.3): the syntax, and who gets which of what was asked for. Pure; the rows come in as arguments. */
+import { invalidScope } from './error.ts';
+
+/** What the rules need to know of a scope row. */
+export interface ScopeRule {
+  name: string;
+  /** May a person consent to it? */
+  for_people: boolean;
+  /** May a client have it for itself (client_credentials)? */
+  for_machines: boolean;
+}
+
+export const OPENID = 'openid';
+export const OFFLINE_ACCESS = 'offline_access';
+
+const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
+
+export const isScopeToken = (text: string): boolean => SCOPE_TOKEN.test(text);
+
+/** The tokens of a scope parameter, each once, in the order given. @throws OAuthError invalid_scope */
+export function parseScope(text: string | undefined): string[] {
+  if (text === undefined) return [];
+  const tokens = text.split(' ').filter((token) => token !== '');
+  for (const token of tokens) if (!isScopeToken(token)) throw invalidScope('the scope parameter is malformed');
+  return [...new Set(tokens)];
+}
+
+export const formatScope = (tokens: readonly string[]): string => tokens.join(' ');
+
+export const isSubset = (part: readonly string[], whole: readonly string[]): boolean =>
+  part.every((token) => whole.includes(token));
+
+/**
+ * The scope of an authorization request: unknown and unregistered tokens are dropped (the answer says what is left,
+ * RFC 6749 §3.3); none sent means the client's own without openid and offline_access.
+ * @throws OAuthError invalid_scope when nothing is left
+ */
+export function scopeForPerson(
+  requested: readonly string[],
+  allowed: readonly string[],
+  known: ReadonlyMap<string, ScopeRule>,
+): string[] {
+  const grantable = allowed.filter((name) => known.get(name)?.for_people);
+  const scope =
+    requested.length > 0
+      ? requested.filter((name) => grantable.includes(name))
+      : grantable.filter((name) => name !== OPENID && name !== OFFLINE_ACCESS);
+  if (scope.length === 0) throw invalidScope('none of the requested scope is open to this client');
+  return scope;
+}
+
+/**
+ * The scope of a client_credentials request: exactly what was asked, or all the client's scopes for machines.
+ * @throws OAuthError invalid_scope for anything unregistered or meant for people
+ */
+export function scopeForMachine(
+  requested: readonly string[],
+  allowed: readonly string[],
+  known: ReadonlyMap<string, ScopeRule>,
+): string[] {
+  const grantable = allowed.filter((name) => known.get(name)?.for_machines);
+  if (requested.length === 0) return grantable;
+  for (const name of requested) {
+    if (!grantable.includes(name)) throw invalidScope('a requested scope is not open to this client in this grant');
+  }
+  return [...requested];
+}

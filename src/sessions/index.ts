@@ -1,0 +1,83 @@
+/** Sessions: a browser's sign-in, from start to end. The cookie belongs to the door, who may sign in to users. */
+import type { Deps } from '../deps.ts';
+import { record, type Requester } from '../events/index.ts';
+import { accessDenied } from '../protocol/error.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
+import { transact } from '../store/db.ts';
+import * as grants from '../store/grants.ts';
+import { drawHandle, readHandle, type Handle, type HandleKey } from '../store/handle.ts';
+import * as store from '../store/sessions.ts';
+
+export type { LiveSession } from '../store/sessions.ts';
+
+type Needs = Pick<Deps, 'config' | 'db' | 'random'>;
+
+/** Seconds between two notes that a session is in use: idle limits are hours, so no request needs its own write. */
+const TOUCH_EVERY = 60;
+
+/** The live session of a cookie; undefined for none, an unknown or malformed one, an expired or ended one. */
+export async function findSession(
+  { config, db }: Needs,
+  cookie: string | undefined,
+  now: Date,
+): Promise<store.LiveSession | undefined> {
+  const key = cookie === undefined ? undefined : readHandle(cookie);
+  if (!key) return undefined;
+  const session = await store.find(db, key, now, secondsAfter(now, -config.SESSION_IDLE_TTL));
+  if (session && session.seen_at < secondsAfter(now, -TOUCH_EVERY)) await store.touch(db, key, now);
+  return session;
+}
+
+/** How somebody proved who they are. */
+export interface Authentication {
+  sub: string;
+  amr: string[];
+  acr: string;
+}
+
+/** Where a session comes from and how long it lives. */
+export interface Start {
+  kind: 'browser' | 'login';
+  /** Seconds. */
+  ttl: number;
+  /** The browser's session until now: its id dies; the same person keeps its sid, and so what was granted under it. */
+  replaces?: store.LiveSession | undefined;
+  via: string;
+}
+
+/** Starts a session with a new id. @throws OAuthError access_denied when the account was disabled meanwhile */
+export async function startSession(
+  { db, random }: Needs,
+  { sub, amr, acr }: Authentication,
+  { kind, ttl, replaces, via }: Start,
+  by: Requester,
+  now: Date,
+): Promise<Handle & { sid: string }> {
+  const expires_at = secondsAfter(now, ttl);
+  const { handle, ...key } = drawHandle(random, expires_at);
+  const sid = replaces?.sub === sub ? replaces.sid : random(16).toString('base64url');
+  await transact(db, async (trx) => {
+    if (replaces) await store.supersede(trx, replaces, now);
+    const row = { ...key, sid, kind, sub, auth_time: now, amr, acr, created_at: now, seen_at: now, expires_at };
+    if (!(await store.insert(trx, row))) throw accessDenied('the account cannot sign in');
+    await record(trx, { event: 'sign_in', sub, detail: { amr, via } }, by, now);
+  });
+  return { handle, ...key, sid };
+}
+
+/** Ends a session on the server, and with it every grant that was not given offline_access. */
+export async function endSession(
+  { db }: Pick<Deps, 'db'>,
+  { sid, sub }: Pick<store.LiveSession, 'sid' | 'sub'>,
+  by: Requester,
+  now: Date,
+): Promise<void> {
+  await transact(db, async (trx) => {
+    // The session first: a grant being made at this moment holds its row, and is seen by the next statement.
+    if (!(await store.end(trx, sid, now))) return;
+    const grants_revoked = await grants.revokeOfSession(trx, sid, 'sign_out', now);
+    await record(trx, { event: 'sign_out', sub, detail: { sid, grants_revoked } }, by, now);
+  });
+}
+
+export type { HandleKey };

@@ -1,0 +1,68 @@
+/** Access tokens that leave a trace: opaque ones while they live, and JWTs without a grant that were revoked. */
+import { sql, type Selectable } from 'kysely';
+import type { Db } from './db.ts';
+import { bucketOfId, type HandleKey } from './handle.ts';
+import type { Database } from './schema.ts';
+
+export type OpaqueToken = Omit<Selectable<Database['access_tokens']>, 'revoked_at'>;
+
+export async function insert(db: Db, token: OpaqueToken): Promise<void> {
+  await db.insertInto('access_tokens').values(token).execute();
+}
+
+/** An opaque token that works now: not revoked, and neither its grant nor its session has ended. */
+export async function findLive(db: Db, key: HandleKey, now: Date): Promise<OpaqueToken | undefined> {
+  const { rows } = await sql<OpaqueToken>`
+    select t.* from access_tokens t
+    where t.expires_bucket = ${key.expires_bucket} and t.hash = ${key.hash}
+      and t.revoked_at is null and t.expires_at > ${now}
+      and (t.grant_id is null or exists (
+        select from grants g where g.expires_bucket = t.grant_bucket and g.grant_id = t.grant_id
+          and g.revoked_at is null and g.expires_at > ${now}))
+      and (t.sid is null or t.grant_id is not null or exists (
+        select from sessions s join users u on u.sub = s.sub
+        where s.sid = t.sid and s.ended_at is null and s.expires_at > ${now} and u.disabled_at is null))`.execute(db);
+  return rows[0];
+}
+
+/** An opaque token in any state: for its revocation. */
+export const find = (db: Db, { expires_bucket, hash }: HandleKey): Promise<OpaqueToken | undefined> =>
+  db
+    .selectFrom('access_tokens')
+    .selectAll()
+    .where('expires_bucket', '=', expires_bucket)
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+
+export async function revoke(db: Db, { expires_bucket, hash }: HandleKey, now: Date): Promise<void> {
+  await db
+    .updateTable('access_tokens')
+    .set({ revoked_at: now })
+    .where('expires_bucket', '=', expires_bucket)
+    .where('hash', '=', hash)
+    .where('revoked_at', 'is', null)
+    .execute();
+}
+
+/** Remembers the jti of a JWT without a grant until the token would have expired. */
+export async function revokeJti(db: Db, jti: string, expires_at: Date): Promise<void> {
+  const expires_bucket = bucketOfId(jti);
+  if (expires_bucket === undefined) return;
+  await db
+    .insertInto('revoked_tokens')
+    .values({ expires_bucket, jti, expires_at })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+export async function isRevoked(db: Db, jti: string): Promise<boolean> {
+  const expires_bucket = bucketOfId(jti);
+  if (expires_bucket === undefined) return true;
+  const row = await db
+    .selectFrom('revoked_tokens')
+    .select('jti')
+    .where('expires_bucket', '=', expires_bucket)
+    .where('jti', '=', jti)
+    .executeTakeFirst();
+  return row !== undefined;
+}

@@ -1,0 +1,139 @@
+/** Authorization codes: given once, redeemed once. Each verb is one statement and its answer is the verdict. */
+import { sql } from 'kysely';
+import type { PersonClaims } from '../protocol/claims.ts';
+import type { Db } from './db.ts';
+import type { HandleKey } from './handle.ts';
+import type { Grant } from './grants.ts';
+
+/** What a person's tokens are made from: the grant, and the person as they are now. */
+export interface GrantedToPerson extends Omit<Grant, 'revoked_at' | 'revoked_for'> {
+  username: string;
+  email: string | null;
+  email_verified: boolean;
+  claims: PersonClaims;
+  updated_at: Date;
+}
+
+export interface NewCode {
+  code: HandleKey;
+  grant: Pick<Grant, 'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'offline'>;
+  redirect_uri: string;
+  code_challenge: string | null;
+  nonce: string | null;
+  expires_at: Date;
+  /** The session that approves; it must still be live when the grant is written. */
+  session: HandleKey;
+  /** The interaction this answers: claimed in the same statement, so that it gives one code. */
+  interaction: HandleKey | null;
+}
+
+/**
+ * Writes a grant and its code. False when the session ended or the interaction was answered meanwhile.
+ * The session's row is locked: a sign-out in flight either sees the new grant or prevents it.
+ */
+export async function issue(
+  db: Db,
+  { code, grant, session, interaction, ...issued }: NewCode,
+  now: Date,
+): Promise<boolean> {
+  const { rows } = await sql`
+    with live as (
+      select sid, sub, auth_time, acr, amr from sessions
+      where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
+        and ended_at is null and expires_at > ${now} for share
+    ), answered as (
+      update interactions set answered_at = ${now}
+      where expires_bucket = ${interaction?.expires_bucket ?? null}::int and hash = ${interaction?.hash ?? null}::bytea
+        and answered_at is null and expires_at > ${now} and exists (select from live)
+      returning 1
+    ), granted as (
+      insert into grants (expires_bucket, grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, offline,
+        created_at, expires_at)
+      select ${code.expires_bucket}::int, ${grant.grant_id}, ${grant.client_id}, sub, sid, ${grant.scope}::text[],
+        ${grant.resource}::text[], auth_time, acr, amr, ${grant.offline}::boolean, ${now}::timestamptz,
+        ${grant.expires_at}::timestamptz
+      from live where ${interaction === null}::boolean or exists (select from answered)
+      returning expires_bucket, grant_id, client_id
+    )
+    insert into authorization_codes (expires_bucket, hash, grant_id, client_id, redirect_uri, code_challenge, nonce,
+      created_at, expires_at)
+    select expires_bucket, ${code.hash}::bytea, grant_id, client_id, ${issued.redirect_uri}, ${issued.code_challenge}::text,
+      ${issued.nonce}::text, ${now}::timestamptz, ${issued.expires_at}::timestamptz
+    from granted returning 1`.execute(db);
+  return rows.length > 0;
+}
+
+/** What a request to redeem a code presents. */
+export interface Redemption {
+  code: HandleKey;
+  client_id: string;
+  redirect_uri: string;
+  /** The challenge that the presented verifier answers. */
+  code_challenge: string | null;
+  resource: readonly string[];
+  /** The refresh token to give, and how long it may lie unused; null when the client gets none. */
+  refresh_token: { hash: Buffer; expires_at: Date } | null;
+}
+
+/**
+ * Claims the code if everything matches, its grant lives and nobody was before: all of it decided in this one statement,
+ * which also writes the refresh token. Undefined when nothing was claimed; `explain` says why.
+ */
+export async function redeem(
+  db: Db,
+  r: Redemption,
+  now: Date,
+): Promise<(GrantedToPerson & { nonce: string | null }) | undefined> {
+  const { rows } = await sql<GrantedToPerson & { nonce: string | null }>`
+    with claimed as (
+      update authorization_codes c set used_at = ${now}
+      from grants g
+      where c.expires_bucket = ${r.code.expires_bucket} and c.hash = ${r.code.hash} and c.client_id = ${r.client_id}
+        and c.redirect_uri = ${r.redirect_uri} and c.code_challenge is not distinct from ${r.code_challenge}::text
+        and c.used_at is null and c.expires_at > ${now}
+        and g.expires_bucket = c.expires_bucket and g.grant_id = c.grant_id
+        and g.revoked_at is null and g.expires_at > ${now} and ${r.resource}::text[] <@ g.resource
+      returning c.nonce, g.*
+    ), given as (
+      insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
+      select expires_bucket, ${r.refresh_token?.hash ?? null}::bytea, grant_id, ${now}::timestamptz,
+        least(${r.refresh_token?.expires_at ?? null}::timestamptz, expires_at)
+      from claimed where ${r.refresh_token !== null}::boolean
+    )
+    select claimed.*, u.username, u.email, u.email_verified, u.claims, u.updated_at
+    from claimed join users u on u.sub = claimed.sub`.execute(db);
+  return rows[0];
+}
+
+export type CodeRefusal =
+  'unknown' | 'other_client' | 'redirect_uri' | 'code_verifier' | 'replay' | 'expired' | 'revoked' | 'resource';
+
+/**
+ * Why a claim failed. Only a request in which everything matches and the code was used is a replay, and it revokes the
+ * grant (RFC 6749 §4.1.2): a stranger, or a client with a wrong verifier, can sign nobody out.
+ */
+export async function explain(
+  db: Db,
+  r: Redemption,
+  now: Date,
+): Promise<{ why: CodeRefusal; grant_id: string | null }> {
+  const { rows } = await sql<{ why: CodeRefusal; grant_id: string }>`
+    with code as (
+      select c.expires_bucket, c.grant_id, case
+        when c.client_id <> ${r.client_id} then 'other_client'
+        when c.redirect_uri <> ${r.redirect_uri} then 'redirect_uri'
+        when c.code_challenge is distinct from ${r.code_challenge}::text then 'code_verifier'
+        when c.used_at is not null then 'replay'
+        when c.expires_at <= ${now} then 'expired'
+        when g.revoked_at is not null or g.expires_at <= ${now} then 'revoked'
+        else 'resource' end as why
+      from authorization_codes c join grants g using (expires_bucket, grant_id)
+      where c.expires_bucket = ${r.code.expires_bucket} and c.hash = ${r.code.hash}
+    ), revoked as (
+      update grants g set revoked_at = ${now}, revoked_for = 'code_replay' from code
+      where code.why = 'replay' and g.expires_bucket = code.expires_bucket and g.grant_id = code.grant_id
+        and g.revoked_at is null
+    )
+    select why, grant_id from code`.execute(db);
+  return rows[0] ?? { why: 'unknown', grant_id: null };
+}

@@ -1,0 +1,80 @@
+/** Clients and their secrets. */
+import { sql, type Insertable, type Selectable, type Updateable } from 'kysely';
+import type { Db, Trx } from './db.ts';
+import type { ClientsTable } from './schema.ts';
+
+export type ClientRow = Selectable<ClientsTable>;
+
+/** A client as the flows know it: its row, and the hashes of the secrets that still count. */
+export interface Client extends ClientRow {
+  secrets: ReadonlyArray<{ hash: Buffer; expires_at: Date | null }>;
+}
+
+export async function find(db: Db, client_id: string): Promise<Client | undefined> {
+  const row = await db
+    .selectFrom('clients')
+    .selectAll()
+    .select(
+      sql<Array<{ hash: string; expires_at: string | null }>>`(
+        select coalesce(json_agg(json_build_object('hash', encode(hash, 'hex'), 'expires_at', expires_at)), '[]')
+        from client_secrets s where s.client_id = clients.client_id)`.as('secrets'),
+    )
+    .where('client_id', '=', client_id)
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const secrets = row.secrets.map(({ hash, expires_at }) => ({
+    hash: Buffer.from(hash, 'hex'),
+    expires_at: expires_at === null ? null : new Date(expires_at),
+  }));
+  return { ...row, secrets };
+}
+
+/** Clients by id, after `after`, at most `limit`. */
+export const list = (db: Db, limit: number, after = ''): Promise<ClientRow[]> =>
+  db.selectFrom('clients').selectAll().where('client_id', '>', after).orderBy('client_id').limit(limit).execute();
+
+/**
+ * Creates a client. False when the id is taken, by a client or by a person: a client's `sub` is its id (RFC 9700 §4.15).
+ * The id of a client that is gone may be used for a client again, never for a person.
+ */
+export async function insert(trx: Trx, client: Insertable<ClientsTable>): Promise<boolean> {
+  const claimed = await sql`
+    insert into subjects (sub, kind) values (${client.client_id}, 'client')
+    on conflict (sub) do update set kind = 'client' where subjects.kind = 'client'
+    returning sub`.execute(trx);
+  if (claimed.rows.length === 0) return false;
+  const inserted = await trx
+    .insertInto('clients')
+    .values(client)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('client_id')
+    .executeTakeFirst();
+  return inserted !== undefined;
+}
+
+export async function update(trx: Trx, client_id: string, changes: Updateable<ClientsTable>): Promise<boolean> {
+  const result = await trx.updateTable('clients').set(changes).where('client_id', '=', client_id).executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+export async function remove(trx: Trx, client_id: string): Promise<boolean> {
+  const result = await trx.deleteFrom('clients').where('client_id', '=', client_id).executeTakeFirst();
+  return result.numDeletedRows > 0n;
+}
+
+export async function addSecret(
+  trx: Trx,
+  secret: { secret_id: string; client_id: string; hash: Buffer; created_at: Date; expires_at: Date | null },
+): Promise<void> {
+  await trx.insertInto('client_secrets').values(secret).execute();
+}
+
+/** Lets the client's present secrets live until `expires_at` at most: rotation with overlap. */
+export async function expireSecrets(trx: Trx, client_id: string, expires_at: Date): Promise<void> {
+  await trx
+    .updateTable('client_secrets')
+    .set({ expires_at })
+    .where('client_id', '=', client_id)
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', expires_at)]))
+    .execute();
+}

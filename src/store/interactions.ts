@@ -1,0 +1,67 @@
+/** Interactions: authorization requests that wait for a person, one per browser tab. Each write is one proof. */
+import type { Selectable } from 'kysely';
+import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
+import type { Db, Trx } from './db.ts';
+import type { HandleKey } from './handle.ts';
+import type { Database } from './schema.ts';
+
+export type Interaction = Selectable<Database['interactions']>;
+type NewInteraction = Pick<
+  Interaction,
+  'expires_bucket' | 'hash' | 'browser_hash' | 'client_id' | 'sign_in_after' | 'created_at' | 'expires_at'
+> & { request: AuthorizationRequest };
+
+export async function insert(db: Db, { request, ...interaction }: NewInteraction): Promise<void> {
+  await db
+    .insertInto('interactions')
+    .values({ ...interaction, request: JSON.stringify(request) })
+    .execute();
+}
+
+/** Finds an interaction, answered and expired ones too: their pages say so. */
+export const find = (db: Db, { expires_bucket, hash }: HandleKey): Promise<Interaction | undefined> =>
+  db
+    .selectFrom('interactions')
+    .selectAll()
+    .where('expires_bucket', '=', expires_bucket)
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+
+/** Binds an interaction that came without a cookie to the first browser that opens it. False when another was first. */
+export async function bind(db: Db, { expires_bucket, hash }: HandleKey, browser_hash: Buffer): Promise<boolean> {
+  const result = await db
+    .updateTable('interactions')
+    .set({ browser_hash })
+    .where('expires_bucket', '=', expires_bucket)
+    .where('hash', '=', hash)
+    .where('browser_hash', 'is', null)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+type Proof = Partial<Pick<Interaction, 'sign_in_after' | 'selected_sub' | 'consented_sid' | 'refused_error'>>;
+
+/** Records what the person did. False when the interaction was answered meanwhile. */
+export async function record(db: Db | Trx, { expires_bucket, hash }: HandleKey, proof: Proof): Promise<boolean> {
+  const result = await db
+    .updateTable('interactions')
+    .set(proof)
+    .where('expires_bucket', '=', expires_bucket)
+    .where('hash', '=', hash)
+    .where('answered_at', 'is', null)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** Claims the one answer an interaction gives. False when it was given already. */
+export async function answer(db: Db, { expires_bucket, hash }: HandleKey, now: Date): Promise<boolean> {
+  const result = await db
+    .updateTable('interactions')
+    .set({ answered_at: now })
+    .where('expires_bucket', '=', expires_bucket)
+    .where('hash', '=', hash)
+    .where('answered_at', 'is', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}

@@ -1,0 +1,128 @@
+/** Refresh tokens: each used once, all of a grant dying together. Each verb is one statement and its answer is the verdict. */
+import { sql } from 'kysely';
+import type { GrantedToPerson } from './authorization-codes.ts';
+import type { Db } from './db.ts';
+import type { Grant } from './grants.ts';
+import type { HandleKey } from './handle.ts';
+
+/** What a request to refresh presents, and what it is to be given. */
+export interface Rotation {
+  token: HandleKey;
+  client_id: string;
+  /** Narrowing: must lie within the grant. */
+  scope: readonly string[];
+  resource: readonly string[];
+  /** The hash of the token to give, in the same bucket, and how long it may lie unused. */
+  successor: { hash: Buffer; expires_at: Date };
+  /** From what the successor was derived, when a lost answer may be asked for again; null otherwise. */
+  retry: { key: string; salt: Buffer } | null;
+}
+
+/**
+ * Spends the token and writes its successor, if the client is right, the token unused and its grant alive: all decided in
+ * this statement, so of many racers one wins and no rotation in flight brings a dead grant back.
+ */
+export async function rotate(db: Db, r: Rotation, now: Date): Promise<GrantedToPerson | undefined> {
+  const { rows } = await sql<GrantedToPerson>`
+    with spent as (
+      update refresh_tokens t set used_at = ${now}, successor_hash = ${r.successor.hash},
+        retry_key = ${r.retry?.key ?? null}::text, retry_salt = ${r.retry?.salt ?? null}::bytea
+      from grants g
+      where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
+        and t.used_at is null and t.expires_at > ${now}
+        and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id and g.client_id = ${r.client_id}
+        and g.revoked_at is null and g.expires_at > ${now}
+        and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource
+      returning g.*
+    ), given as (
+      insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
+      select expires_bucket, ${r.successor.hash}::bytea, grant_id, ${now}::timestamptz,
+        least(${r.successor.expires_at}::timestamptz, expires_at)
+      from spent
+    )
+    select spent.*, u.username, u.email, u.email_verified, u.claims, u.updated_at
+    from spent join users u on u.sub = spent.sub`.execute(db);
+  return rows[0];
+}
+
+/** A used token whose answer was lost: its successor, never used, can be given again. */
+export interface Retried extends GrantedToPerson {
+  retry_key: string;
+  retry_salt: Buffer;
+  successor_hash: Buffer;
+}
+
+/**
+ * The retry window: the same client presenting the immediately preceding token, whose successor nobody used yet, within
+ * the window. Undefined in every other case. Writes nothing.
+ */
+export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date): Promise<Retried | undefined> {
+  const { rows } = await sql<Retried>`
+    select g.*, t.retry_key, t.retry_salt, t.successor_hash, u.username, u.email, u.email_verified, u.claims, u.updated_at
+    from refresh_tokens t
+    join refresh_tokens next on next.expires_bucket = t.expires_bucket and next.hash = t.successor_hash
+    join grants g on g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
+    join users u on u.sub = g.sub
+    where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
+      and t.used_at > ${used_after} and t.retry_key is not null
+      and next.used_at is null and next.expires_at > ${now}
+      and g.client_id = ${r.client_id} and g.revoked_at is null and g.expires_at > ${now}
+      and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource`.execute(db);
+  return rows[0];
+}
+
+export type RefreshRefusal = 'unknown' | 'other_client' | 'scope' | 'resource' | 'reuse' | 'expired' | 'revoked';
+
+/**
+ * Why a rotation failed. A used token in the hands of its own client is a reuse, and revokes the grant (RFC 9700 §4.14.2):
+ * one of the two who hold it stole it.
+ */
+export async function explain(
+  db: Db,
+  r: Rotation,
+  now: Date,
+): Promise<{ why: RefreshRefusal; grant_id: string | null }> {
+  const { rows } = await sql<{ why: RefreshRefusal; grant_id: string }>`
+    with token as (
+      select t.expires_bucket, t.grant_id, case
+        when g.client_id <> ${r.client_id} then 'other_client'
+        when t.used_at is not null then 'reuse'
+        when g.revoked_at is not null then 'revoked'
+        when t.expires_at <= ${now} or g.expires_at <= ${now} then 'expired'
+        when not ${r.scope}::text[] <@ g.scope then 'scope'
+        else 'resource' end as why
+      from refresh_tokens t join grants g using (expires_bucket, grant_id)
+      where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
+    ), revoked as (
+      update grants g set revoked_at = ${now}, revoked_for = 'refresh_token_reuse' from token
+      where token.why = 'reuse' and g.expires_bucket = token.expires_bucket and g.grant_id = token.grant_id
+        and g.revoked_at is null
+    )
+    select why, grant_id from token`.execute(db);
+  return rows[0] ?? { why: 'unknown', grant_id: null };
+}
+
+/** A refresh token that would work now, with its grant. */
+export async function findLive(
+  db: Db,
+  token: HandleKey,
+  now: Date,
+): Promise<(Grant & { iat: Date; exp: Date }) | undefined> {
+  const { rows } = await sql<Grant & { iat: Date; exp: Date }>`
+    select g.*, t.created_at as iat, t.expires_at as exp
+    from refresh_tokens t join grants g using (expires_bucket, grant_id)
+    where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}
+      and t.used_at is null and t.expires_at > ${now} and g.revoked_at is null and g.expires_at > ${now}`.execute(db);
+  return rows[0];
+}
+
+/** The grant of a refresh token in any state: a client may revoke by a token it already used. */
+export async function grantOf(
+  db: Db,
+  token: HandleKey,
+): Promise<Pick<Grant, 'grant_id' | 'client_id' | 'sub'> | undefined> {
+  const { rows } = await sql<Pick<Grant, 'grant_id' | 'client_id' | 'sub'>>`
+    select g.grant_id, g.client_id, g.sub from refresh_tokens t join grants g using (expires_bucket, grant_id)
+    where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}`.execute(db);
+  return rows[0];
+}

@@ -1,0 +1,14 @@
+/** Single-use identifiers made by others (a jti), each accepted once. */
+import type { Db } from './db.ts';
+import { bucketOf, sha256 } from './handle.ts';
+
+/** Claims an identifier until `expires_at`. False when it was seen before: decided by the insert, not by a look first. */
+export async function claim(db: Db, identifier: string, expires_at: Date): Promise<boolean> {
+  const row = await db
+    .insertInto('replays')
+    .values({ expires_bucket: bucketOf(expires_at), hash: sha256(identifier), expires_at })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('expires_bucket')
+    .executeTakeFirst();
+  return row !== undefined;
+}

@@ -1,0 +1,192 @@
+/** The tables, column by column, as Kysely sees them. Names are the wire's own; the migrations say what each is for. */
+import type { ColumnType, Generated } from 'kysely';
+import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
+import type { PersonClaims } from '../protocol/claims.ts';
+import type { AuthMethod, GrantType } from '../protocol/client-metadata.ts';
+import type { ApplicationType } from '../protocol/redirect-uri.ts';
+import type { SigningAlg } from '../protocol/signing-alg.ts';
+
+/** jsonb: read as a value, written as text (pg would write a JavaScript array as a Postgres one). */
+type Json<T> = ColumnType<T, string, string>;
+type Nullable<T> = T | null;
+export type TokenFormat = 'jwt' | 'opaque';
+
+export interface ClientsTable {
+  client_id: string;
+  client_name: Nullable<string>;
+  client_uri: Nullable<string>;
+  logo_uri: Nullable<string>;
+  policy_uri: Nullable<string>;
+  tos_uri: Nullable<string>;
+  contacts: string[];
+  application_type: ApplicationType;
+  token_endpoint_auth_method: AuthMethod;
+  redirect_uris: string[];
+  post_logout_redirect_uris: string[];
+  grant_types: GrantType[];
+  scope: string[];
+  allowed_origins: string[];
+  id_token_signed_response_alg: SigningAlg;
+  access_token_format: Nullable<TokenFormat>;
+  access_token_ttl: Nullable<number>;
+  id_token_ttl: Nullable<number>;
+  refresh_token_ttl: Nullable<number>;
+  refresh_token_idle_ttl: Nullable<number>;
+  id_token_claims: Nullable<'scope' | 'minimal'>;
+  require_pkce: boolean;
+  skip_consent: boolean;
+  may_introspect: boolean;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface Database {
+  subjects: { sub: string; kind: 'user' | 'client' };
+  clients: ClientsTable;
+  client_secrets: {
+    secret_id: string;
+    client_id: string;
+    hash: Buffer;
+    created_at: Date;
+    expires_at: Nullable<Date>;
+  };
+  scopes: {
+    name: string;
+    description: Nullable<string>;
+    claims: string[];
+    for_people: boolean;
+    for_machines: boolean;
+  };
+  resources: {
+    resource: string;
+    name: Nullable<string>;
+    client_id: Nullable<string>;
+    scope: string[];
+    access_token_format: Nullable<TokenFormat>;
+    access_token_ttl: Nullable<number>;
+    access_token_signing_alg: Nullable<SigningAlg>;
+  };
+  users: {
+    sub: string;
+    username: string;
+    username_folded: string;
+    email: Nullable<string>;
+    email_folded: Nullable<string>;
+    email_verified: boolean;
+    claims: Json<PersonClaims>;
+    disabled_at: Nullable<Date>;
+    created_at: Date;
+    updated_at: Date;
+  };
+  password_credentials: { sub: string; phc: string; changed_at: Date };
+  failures: { key: string; count: number; last_at: Date };
+  sessions: {
+    expires_bucket: number;
+    hash: Buffer;
+    sid: string;
+    kind: 'browser' | 'login';
+    sub: string;
+    auth_time: Date;
+    amr: string[];
+    acr: string;
+    created_at: Date;
+    seen_at: Date;
+    expires_at: Date;
+    ended_at: Nullable<Date>;
+  };
+  interactions: {
+    expires_bucket: number;
+    hash: Buffer;
+    browser_hash: Nullable<Buffer>;
+    client_id: string;
+    request: Json<AuthorizationRequest>;
+    sign_in_after: Nullable<Date>;
+    selected_sub: Nullable<string>;
+    consented_sid: Nullable<string>;
+    refused_error: Nullable<string>;
+    answered_at: Nullable<Date>;
+    created_at: Date;
+    expires_at: Date;
+  };
+  consents: { sub: string; client_id: string; resource: string; scope: string[]; updated_at: Date };
+  grants: {
+    expires_bucket: number;
+    grant_id: string;
+    client_id: string;
+    sub: string;
+    sid: string;
+    scope: string[];
+    resource: string[];
+    auth_time: Date;
+    acr: string;
+    amr: string[];
+    offline: boolean;
+    created_at: Date;
+    expires_at: Date;
+    revoked_at: Nullable<Date>;
+    revoked_for: Nullable<string>;
+  };
+  authorization_codes: {
+    expires_bucket: number;
+    hash: Buffer;
+    grant_id: string;
+    client_id: string;
+    redirect_uri: string;
+    code_challenge: Nullable<string>;
+    nonce: Nullable<string>;
+    created_at: Date;
+    expires_at: Date;
+    used_at: Nullable<Date>;
+  };
+  refresh_tokens: {
+    expires_bucket: number;
+    hash: Buffer;
+    grant_id: string;
+    created_at: Date;
+    expires_at: Date;
+    used_at: Nullable<Date>;
+    successor_hash: Nullable<Buffer>;
+    retry_key: Nullable<string>;
+    retry_salt: Nullable<Buffer>;
+  };
+  access_tokens: {
+    expires_bucket: number;
+    hash: Buffer;
+    jti: string;
+    client_id: string;
+    sub: string;
+    scope: string[];
+    aud: string[];
+    grant_bucket: Nullable<number>;
+    grant_id: Nullable<string>;
+    sid: Nullable<string>;
+    auth_time: Nullable<Date>;
+    acr: Nullable<string>;
+    amr: Nullable<string[]>;
+    created_at: Date;
+    expires_at: Date;
+    revoked_at: Nullable<Date>;
+  };
+  revoked_tokens: { expires_bucket: number; jti: string; expires_at: Date };
+  replays: { expires_bucket: number; hash: Buffer; expires_at: Date };
+  signing_keys: {
+    kid: string;
+    alg: SigningAlg;
+    public_jwk: Json<Record<string, unknown>>;
+    sealed_private_key: Buffer;
+    created_at: Date;
+    activates_at: Date;
+    retired_at: Nullable<Date>;
+  };
+  audit_events: {
+    event_id: Generated<string>;
+    at: Date;
+    event: string;
+    sub: Nullable<string>;
+    client_id: Nullable<string>;
+    actor: Nullable<string>;
+    ip: Nullable<string>;
+    request_id: Nullable<string>;
+    detail: Json<Record<string, unknown>>;
+  };
+}

@@ -1,0 +1,90 @@
+/** Sessions: who signed in, where, when and how. The cookie's value is never here, only its hash. */
+import { sql, type Selectable } from 'kysely';
+import type { Db, Trx } from './db.ts';
+import type { HandleKey } from './handle.ts';
+import type { Database } from './schema.ts';
+
+export type SessionRow = Selectable<Database['sessions']>;
+
+/** A live session, with what pages say of its person. */
+export interface LiveSession extends SessionRow {
+  username: string;
+  email: string | null;
+  name: string | null;
+}
+
+/** The live session behind a cookie. Disabled people have none. `seen_after`: how long ago it may last have been used. */
+export async function find(db: Db, key: HandleKey, now: Date, seen_after: Date): Promise<LiveSession | undefined> {
+  return db
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.sub', 'sessions.sub')
+    .selectAll('sessions')
+    .select(['users.username', 'users.email', sql<string | null>`users.claims ->> 'name'`.as('name')])
+    .where('expires_bucket', '=', key.expires_bucket)
+    .where('hash', '=', key.hash)
+    .where('ended_at', 'is', null)
+    .where('expires_at', '>', now)
+    .where('seen_at', '>', seen_after)
+    .where('users.disabled_at', 'is', null)
+    .executeTakeFirst();
+}
+
+/**
+ * Starts a session, unless the person was disabled meanwhile. Locks the account row, so that a disabling in flight either
+ * sees this session or prevents it.
+ */
+export async function insert(trx: Trx, session: Omit<SessionRow, 'ended_at'>): Promise<boolean> {
+  const { rows } = await sql`
+    with person as (select sub from users where sub = ${session.sub} and disabled_at is null for share)
+    insert into sessions (expires_bucket, hash, sid, kind, sub, auth_time, amr, acr, created_at, seen_at, expires_at)
+    select ${session.expires_bucket}::int, ${session.hash}::bytea, ${session.sid}, ${session.kind}, sub,
+      ${session.auth_time}::timestamptz, ${session.amr}::text[], ${session.acr}, ${session.created_at}::timestamptz,
+      ${session.seen_at}::timestamptz, ${session.expires_at}::timestamptz
+    from person returning sid`.execute(trx);
+  return rows.length > 0;
+}
+
+export async function touch(db: Db, key: HandleKey, now: Date): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ seen_at: now })
+    .where('expires_bucket', '=', key.expires_bucket)
+    .where('hash', '=', key.hash)
+    .where('seen_at', '<', now)
+    .execute();
+}
+
+/** Retires one cookie's row (its successor carries the sid on). Takes nothing with it. */
+export async function supersede(trx: Trx, key: HandleKey, now: Date): Promise<void> {
+  await trx
+    .updateTable('sessions')
+    .set({ ended_at: now })
+    .where('expires_bucket', '=', key.expires_bucket)
+    .where('hash', '=', key.hash)
+    .where('ended_at', 'is', null)
+    .execute();
+}
+
+/** Ends a session on the server; returns whether it was live. Its grants end in the same transaction, by their own verb. */
+export async function end(trx: Trx, sid: string, now: Date): Promise<boolean> {
+  const result = await trx
+    .updateTable('sessions')
+    .set({ ended_at: now })
+    .where('sid', '=', sid)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** Ends all sessions of a person, but for `except`; returns their sids. */
+export async function endAllOf(trx: Trx, sub: string, now: Date, except = ''): Promise<string[]> {
+  const rows = await trx
+    .updateTable('sessions')
+    .set({ ended_at: now })
+    .where('sub', '=', sub)
+    .where('sid', '<>', except)
+    .where('ended_at', 'is', null)
+    .returning('sid')
+    .execute();
+  return rows.map(({ sid }) => sid);
+}

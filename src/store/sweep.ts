@@ -1,0 +1,38 @@
+/** Removing what is past its retention, in small batches that skip whatever somebody else holds. */
+import { sql } from 'kysely';
+import type { Db } from './db.ts';
+import { bucketOf } from './handle.ts';
+
+/**
+ * The short-lived tables with the second half of their key. A row goes when its bucket's day is over: for codes and
+ * refresh tokens that is the day their grant could live to, so a replay is always recognised.
+ */
+const SHORT_LIVED = {
+  interactions: 'hash',
+  sessions: 'hash',
+  access_tokens: 'hash',
+  revoked_tokens: 'jti',
+  replays: 'hash',
+  authorization_codes: 'hash',
+  refresh_tokens: 'hash',
+  grants: 'grant_id',
+} as const;
+
+const BATCH = 1000;
+
+/** Removes one batch from each table; returns how many rows went. Call again while that is not 0. */
+export async function sweep(db: Db, now: Date, failures_before: Date): Promise<number> {
+  let removed = 0;
+  for (const [table, key] of Object.entries(SHORT_LIVED)) {
+    const columns = sql`expires_bucket, ${sql.ref(key)}`;
+    const result = await sql`
+      delete from ${sql.table(table)} where (${columns}) in (
+        select ${columns} from ${sql.table(table)} where expires_bucket < ${bucketOf(now)}
+        limit ${BATCH} for update skip locked)`.execute(db);
+    removed += Number(result.numAffectedRows ?? 0n);
+  }
+  const faded = await sql`
+    delete from failures where key in (
+      select key from failures where last_at < ${failures_before} limit ${BATCH} for update skip locked)`.execute(db);
+  return removed + Number(faded.numAffectedRows ?? 0n);
+}

@@ -1,0 +1,69 @@
+/** People: accounts, and the passwords that open them. */
+import { sql, type Selectable, type Updateable } from 'kysely';
+import type { Db, Trx } from './db.ts';
+import type { Database } from './schema.ts';
+
+export type User = Selectable<Database['users']>;
+type NewUser = Omit<User, 'disabled_at'>;
+
+/** Case and compatibility forms folded away: the form in which usernames and e-mail addresses are unique and looked up. */
+export const fold = (name: string): string => name.normalize('NFKC').toLowerCase().normalize('NFKC');
+
+export const find = (db: Db, sub: string): Promise<User | undefined> =>
+  db.selectFrom('users').selectAll().where('sub', '=', sub).executeTakeFirst();
+
+/** By username or e-mail address, in any case. A username holds no `@`, so no name can mean two people. */
+export const findByName = (db: Db, name: string): Promise<User | undefined> =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where(name.includes('@') ? 'email_folded' : 'username_folded', '=', fold(name))
+    .executeTakeFirst();
+
+/** An account with its password, in one read. */
+export const findForSignIn = (db: Db, name: string): Promise<(User & { phc: string | null }) | undefined> =>
+  db
+    .selectFrom('users')
+    .leftJoin('password_credentials', 'password_credentials.sub', 'users.sub')
+    .selectAll('users')
+    .select('password_credentials.phc')
+    .where(name.includes('@') ? 'email_folded' : 'username_folded', '=', fold(name))
+    .executeTakeFirst();
+
+export const list = (db: Db, limit: number, after = ''): Promise<User[]> =>
+  db.selectFrom('users').selectAll().where('sub', '>', after).orderBy('sub').limit(limit).execute();
+
+/** Creates an account. False when its `sub` was ever given out. @throws a unique violation for a taken name or address */
+export async function insert(trx: Trx, user: NewUser): Promise<boolean> {
+  const claimed = await sql`
+    insert into subjects (sub, kind) values (${user.sub}, 'user') on conflict do nothing returning sub`.execute(trx);
+  if (claimed.rows.length === 0) return false;
+  await trx
+    .insertInto('users')
+    .values({ ...user, claims: JSON.stringify(user.claims), disabled_at: null })
+    .execute();
+  return true;
+}
+
+export async function update(trx: Trx, sub: string, changes: Updateable<Database['users']>): Promise<boolean> {
+  const result = await trx.updateTable('users').set(changes).where('sub', '=', sub).executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+export async function remove(trx: Trx, sub: string): Promise<boolean> {
+  const result = await trx.deleteFrom('users').where('sub', '=', sub).executeTakeFirst();
+  return result.numDeletedRows > 0n;
+}
+
+export async function setPassword(trx: Db, sub: string, phc: string, changed_at: Date): Promise<void> {
+  await trx
+    .insertInto('password_credentials')
+    .values({ sub, phc, changed_at })
+    .onConflict((conflict) => conflict.column('sub').doUpdateSet({ phc, changed_at }))
+    .execute();
+}
+
+/** Replaces a hash by a stronger one of the same password, unless the password changed meanwhile. */
+export async function rehash(db: Db, sub: string, old: string, phc: string): Promise<void> {
+  await db.updateTable('password_credentials').set({ phc }).where('sub', '=', sub).where('phc', '=', old).execute();
+}

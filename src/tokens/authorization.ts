@@ -1,0 +1,30 @@
+/** The one value every grant ends in, and tokens are made from. */
+import type { Claims } from '../protocol/claims.ts';
+import type { Client } from '../store/clients.ts';
+
+/** Who agreed, when and how they proved who they are. */
+export interface PersonAuthorization {
+  /** The grant: its id goes into the tokens as `gid`, and no token outlives it. */
+  grant_id: string;
+  grant_expires_at: Date;
+  sid: string;
+  auth_time: Date;
+  acr: string;
+  amr: string[];
+  /** Of the authorization request; only the first ID token echoes it. */
+  nonce: string | null;
+  /** The claims that the granted scope opens. */
+  claims: Claims;
+}
+
+export interface Authorization {
+  client: Client;
+  sub: string;
+  scope: string[];
+  /** The resources this access token is for; empty means ourselves. */
+  resource: string[];
+  /** null when the client acts for itself. */
+  person: PersonAuthorization | null;
+  /** A new refresh token, already written. */
+  refresh_token?: string | undefined;
+}

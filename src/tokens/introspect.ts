@@ -1,0 +1,54 @@
+/** Introspection (RFC 7662): what a token means, told only to whom it concerns. */
+import type { Deps } from '../deps.ts';
+import { numericDate } from '../protocol/numeric-date.ts';
+import { formatScope } from '../protocol/scope.ts';
+import type { Client } from '../store/clients.ts';
+import { readHandle } from '../store/handle.ts';
+import * as refreshTokens from '../store/refresh-tokens.ts';
+import { verifyAccessToken, type PresentedToken } from './verify.ts';
+
+/** RFC 7662 §2.2. Of an inactive token nothing else is said. */
+export type Introspection = { active: false } | ({ active: true } & Record<string, unknown>);
+
+const INACTIVE: Introspection = { active: false };
+
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
+
+/** What `token` means to `client`. The kind is found by looking, so that a hint is never needed (§2.1). */
+export async function introspect(deps: Needs, client: Client, token: string, now: Date): Promise<Introspection> {
+  const access = await verifyAccessToken(deps, token, now);
+  if (access) return (await mayIntrospect(deps, client, access)) ? describeAccessToken(deps, access) : INACTIVE;
+
+  const handle = readHandle(token);
+  const refresh = handle && (await refreshTokens.findLive(deps.db, handle, now));
+  // A refresh token concerns nobody but the client that holds it.
+  if (!refresh || refresh.client_id !== client.client_id) return INACTIVE;
+  return {
+    active: true,
+    iss: deps.config.ISSUER,
+    sub: refresh.sub,
+    client_id: refresh.client_id,
+    scope: formatScope(refresh.scope),
+    iat: numericDate(refresh.iat),
+    exp: numericDate(refresh.exp),
+    gid: refresh.grant_id,
+  };
+}
+
+async function mayIntrospect({ directory }: Needs, client: Client, token: PresentedToken): Promise<boolean> {
+  if (client.may_introspect || token.client_id === client.client_id) return true;
+  const resources = await directory.resources();
+  return token.aud.some((uri) => resources.get(uri)?.client_id === client.client_id);
+}
+
+function describeAccessToken({ config }: Needs, token: PresentedToken): Introspection {
+  const { format: _, scope, aud, ...claims } = token;
+  return {
+    active: true,
+    iss: config.ISSUER,
+    ...claims,
+    scope: formatScope(scope),
+    aud: aud.length === 1 ? aud[0] : aud,
+    token_type: 'Bearer',
+  };
+}

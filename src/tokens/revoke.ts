@@ -1,0 +1,52 @@
+/** Revocation (RFC 7009): a client gives back what it holds. Another's token is answered like an unknown one. */
+import type { Deps } from '../deps.ts';
+import { record, type Requester } from '../events/index.ts';
+import * as accessTokens from '../store/access-tokens.ts';
+import type { Client } from '../store/clients.ts';
+import { transact, type Trx } from '../store/db.ts';
+import * as grants from '../store/grants.ts';
+import { readHandle } from '../store/handle.ts';
+import * as refreshTokens from '../store/refresh-tokens.ts';
+import { readAccessTokenJwt } from './verify.ts';
+
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
+
+/** What a token hangs from: a grant, which dies whole (§2.1), or nothing but itself. */
+interface Target {
+  client_id: string;
+  sub: string;
+  gid?: string | undefined;
+  jti?: string;
+  end: (trx: Trx) => Promise<void>;
+}
+
+/** Revokes `token` if it is this client's; does nothing otherwise. The kind is found by looking: hints are not needed. */
+export async function revoke(deps: Needs, client: Client, token: string, by: Requester, now: Date): Promise<void> {
+  const target = token.includes('.') ? await jwtTarget(deps, token, now) : await handleTarget(deps, token, now);
+  if (!target || target.client_id !== client.client_id) return;
+  const { client_id, sub, gid, jti, end } = target;
+  await transact(deps.db, async (trx) => {
+    if (gid !== undefined) await grants.revoke(trx, gid, client_id, 'revocation', now);
+    else await end(trx);
+    const detail = { ...(gid !== undefined && { gid }), ...(jti !== undefined && { jti }) };
+    await record(trx, { event: 'authorization_revoked', sub, client_id, detail }, by, now);
+  });
+}
+
+async function jwtTarget(deps: Needs, token: string, now: Date): Promise<Target | undefined> {
+  const claims = await readAccessTokenJwt(deps, token, now);
+  if (!claims) return undefined;
+  const expires_at = new Date(claims.exp * 1000);
+  return { ...claims, end: (trx) => accessTokens.revokeJti(trx, claims.jti, expires_at) };
+}
+
+async function handleTarget({ db }: Needs, token: string, now: Date): Promise<Target | undefined> {
+  const key = readHandle(token);
+  if (!key) return undefined;
+  const refresh = await refreshTokens.grantOf(db, key);
+  if (refresh) return { ...refresh, gid: refresh.grant_id, end: async () => {} };
+  const access = await accessTokens.find(db, key);
+  if (!access) return undefined;
+  const { client_id, sub, jti } = access;
+  return { client_id, sub, jti, gid: access.grant_id ?? undefined, end: (trx) => accessTokens.revoke(trx, key, now) };
+}

@@ -1,0 +1,30 @@
+/** The terms of an access token: its format, life and algorithm, from the resource, else the client, else the server. */
+import type { Deps } from '../deps.ts';
+import type { SigningAlg } from '../protocol/signing-alg.ts';
+import type { Client } from '../store/clients.ts';
+import type { TokenFormat } from '../store/schema.ts';
+
+export interface Terms {
+  format: TokenFormat;
+  /** Seconds. */
+  ttl: number;
+  alg: SigningAlg;
+}
+
+/** With several resources the strictest wins: opaque before JWT, the shortest life. */
+export async function termsOf(
+  { config, directory }: Pick<Deps, 'config' | 'directory'>,
+  client: Client,
+  resource: readonly string[],
+): Promise<Terms> {
+  const known = await directory.resources();
+  const rows = resource.map((uri) => known.get(uri)).filter((row) => row !== undefined);
+  const formats = rows.map((row) => row.access_token_format).filter((format) => format !== null);
+  const lives = rows.map((row) => row.access_token_ttl).filter((ttl) => ttl !== null);
+  const alg = rows.find((row) => row.access_token_signing_alg !== null)?.access_token_signing_alg;
+  return {
+    format: formats.includes('opaque') ? 'opaque' : (formats[0] ?? client.access_token_format ?? 'jwt'),
+    ttl: Math.min(...lives, ...(lives.length > 0 ? [] : [client.access_token_ttl ?? config.ACCESS_TOKEN_TTL])),
+    alg: alg ?? config.ACCESS_TOKEN_SIGNING_ALG,
+  };
+}

@@ -1,0 +1,120 @@
+/** What a presented access token means: who it stands for, and whether it is still worth anything. */
+import { decodeJwt, errors, jwtVerify } from 'jose';
+import { z } from 'zod';
+import type { Deps } from '../deps.ts';
+import { numericDate } from '../protocol/numeric-date.ts';
+import { parseScope } from '../protocol/scope.ts';
+import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
+import * as accessTokens from '../store/access-tokens.ts';
+import * as grants from '../store/grants.ts';
+import { readHandle } from '../store/handle.ts';
+import { ACCESS_TOKEN_TYP } from './access-token.ts';
+
+/** The client that POST /login issues to: in no registry, known to no grant. */
+export const BUILT_IN_CLIENT = 'postern';
+
+/** A live access token. Times are NumericDates. */
+export interface PresentedToken {
+  format: 'jwt' | 'opaque';
+  sub: string;
+  client_id: string;
+  scope: string[];
+  aud: string[];
+  jti: string;
+  iat: number;
+  exp: number;
+  gid?: string | undefined;
+  auth_time?: number | undefined;
+  acr?: string | undefined;
+  amr?: string[] | undefined;
+}
+
+const jwtClaims = z.object({
+  sub: z.string(),
+  client_id: z.string(),
+  scope: z.string(),
+  aud: z.union([z.string(), z.array(z.string())]),
+  jti: z.string(),
+  iat: z.number(),
+  exp: z.number(),
+  gid: z.string().optional(),
+  auth_time: z.number().optional(),
+  acr: z.string().optional(),
+  amr: z.array(z.string()).optional(),
+});
+
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
+
+/** Reads a token. Undefined when it is not ours, expired, revoked, or of a grant, session or client that has ended. */
+export async function verifyAccessToken(deps: Needs, token: string, now: Date): Promise<PresentedToken | undefined> {
+  const presented = token.includes('.') ? await verifyJwt(deps, token, now) : await verifyOpaque(deps, token, now);
+  if (presented === undefined || presented.client_id === BUILT_IN_CLIENT) return presented;
+  return (await deps.directory.client(presented.client_id)) === undefined ? undefined : presented;
+}
+
+async function verifyJwt(deps: Needs, token: string, now: Date): Promise<PresentedToken | undefined> {
+  const claims = await readAccessTokenJwt(deps, token, now);
+  if (claims === undefined) return undefined;
+  // One read either way: a person's token lives and dies with its grant, a machine's by its own jti.
+  const live =
+    claims.gid === undefined
+      ? !(await accessTokens.isRevoked(deps.db, claims.jti))
+      : (await grants.findLive(deps.db, claims.gid, now)) !== undefined;
+  return live ? claims : undefined;
+}
+
+/** Checks signature, type, issuer and expiry, nothing that needs the store. */
+export async function readAccessTokenJwt(
+  { config, keys }: Pick<Deps, 'config' | 'keys'>,
+  token: string,
+  now: Date,
+): Promise<PresentedToken | undefined> {
+  try {
+    const { payload } = await jwtVerify(
+      token,
+      ({ kid = '', alg }) => {
+        const key = keys.find(kid, now);
+        // The key decides the algorithm, never the token (RFC 8725 §3.1).
+        if (!key || key.alg !== alg) throw new errors.JWKSNoMatchingKey();
+        return key.public_key;
+      },
+      { issuer: config.ISSUER, typ: ACCESS_TOKEN_TYP, algorithms: [...SIGNING_ALGS], currentDate: now },
+    );
+    const { aud, scope, ...claims } = jwtClaims.parse(payload);
+    return { format: 'jwt', ...claims, scope: parseScope(scope), aud: [aud].flat() };
+  } catch (error) {
+    if (error instanceof errors.JOSEError || error instanceof z.ZodError) return undefined;
+    throw error;
+  }
+}
+
+async function verifyOpaque({ db }: Needs, token: string, now: Date): Promise<PresentedToken | undefined> {
+  const key = readHandle(token);
+  const row = key && (await accessTokens.findLive(db, key, now));
+  if (!row) return undefined;
+  const { sub, client_id, scope, aud, jti } = row;
+  return {
+    format: 'opaque',
+    sub,
+    client_id,
+    scope,
+    aud,
+    jti,
+    iat: numericDate(row.created_at),
+    exp: numericDate(row.expires_at),
+    gid: row.grant_id ?? undefined,
+    auth_time: row.auth_time ? numericDate(row.auth_time) : undefined,
+    acr: row.acr ?? undefined,
+    amr: row.amr ?? undefined,
+  };
+}
+
+/** The client a JWT says it was issued to, unverified: good for choosing CORS headers and nothing else. */
+export function claimedClient(token: string): string | undefined {
+  try {
+    const { client_id } = decodeJwt(token);
+    return typeof client_id === 'string' ? client_id : undefined;
+  } catch {
+    return undefined;
+  }
+}

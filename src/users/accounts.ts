@@ -1,0 +1,177 @@
+/** Accounts: made, changed, disabled and removed, with everything that hangs off them. */
+import type { Deps } from '../deps.ts';
+import { record, type Actor } from '../events/index.ts';
+import type { PersonClaims } from '../protocol/claims.ts';
+import { transact, uniqueViolation, type Trx } from '../store/db.ts';
+import * as grants from '../store/grants.ts';
+import * as sessions from '../store/sessions.ts';
+import * as users from '../store/users.ts';
+import { passwordProblem } from './factors/password.ts';
+
+type Needs = Pick<Deps, 'db' | 'random' | 'passwords' | 'config'>;
+
+/** What was asked of an account cannot be: a sentence for the operator. */
+export class AccountProblem extends Error {
+  readonly reason: 'taken' | 'invalid';
+  constructor(message: string, reason: 'taken' | 'invalid') {
+    super(message);
+    this.name = 'AccountProblem';
+    this.reason = reason;
+  }
+}
+
+export interface NewAccount {
+  username: string;
+  email?: string | undefined;
+  email_verified?: boolean;
+  claims?: PersonClaims;
+  password?: string | undefined;
+  /** Given by tests and migrations; drawn otherwise. */
+  sub?: string | undefined;
+}
+
+// No spaces, controls or @: a name is typed by people and never mistaken for an address. \p{C} holds the zero-width ones.
+const USERNAME = /^[^\s@\p{C}\p{Z}]{1,128}$/u;
+const EMAIL = /^[^\s@\p{C}\p{Z}]{1,64}@[^\s@\p{C}\p{Z}]{1,255}$/u;
+
+/** Creates an account. @throws AccountProblem */
+export async function createAccount(deps: Needs, account: NewAccount, by: Actor, now: Date): Promise<users.User> {
+  const { username, email, password, claims = {} } = account;
+  const names = checkNames({ username, email });
+  const phc = password === undefined ? undefined : await hashPassword(deps, password, [username, email ?? '']);
+  const user = {
+    // 22 characters, 132 bits: never reused, never an address, says nothing of the person.
+    sub: account.sub ?? deps.random(17).toString('base64url').slice(0, 22),
+    ...names,
+    email_verified: account.email_verified ?? false,
+    claims,
+    created_at: now,
+    updated_at: now,
+  };
+  await naming(() =>
+    transact(deps.db, async (trx) => {
+      if (!(await users.insert(trx, user)))
+        throw new AccountProblem(`the sub ${user.sub} was given out before`, 'taken');
+      if (phc !== undefined) await users.setPassword(trx, user.sub, phc, now);
+      await record(trx, { event: 'user_created', sub: user.sub }, by, now);
+    }),
+  );
+  return { ...user, disabled_at: null };
+}
+
+export type AccountChanges = Partial<Pick<NewAccount, 'username' | 'email_verified' | 'claims'>> & {
+  email?: string | null;
+};
+
+/** Changes what is named. Undefined when there is no such account. @throws AccountProblem */
+export async function updateAccount(
+  deps: Needs,
+  sub: string,
+  { username, email, email_verified, claims }: AccountChanges,
+  by: Actor,
+  now: Date,
+): Promise<users.User | undefined> {
+  return naming(() =>
+    transact(deps.db, async (trx) => {
+      const present = await users.find(trx, sub);
+      if (!present) return undefined;
+      const names = checkNames({
+        username: username ?? present.username,
+        email: email === undefined ? present.email : email,
+      });
+      const verified = email_verified ?? (names.email === present.email && present.email_verified);
+      const changes = { ...names, email_verified: verified, updated_at: now };
+      await users.update(trx, sub, { ...changes, ...(claims && { claims: JSON.stringify(claims) }) });
+      await record(trx, { event: 'user_updated', sub }, by, now);
+      return { ...present, ...changes, claims: claims ?? present.claims };
+    }),
+  );
+}
+
+/** Sets a password and ends every session and grant made under the old one. False when there is no such account. */
+export async function setPassword(deps: Needs, sub: string, password: string, by: Actor, now: Date): Promise<boolean> {
+  const present = await users.find(deps.db, sub);
+  if (!present) return false;
+  const phc = await hashPassword(deps, password, [present.username, present.email ?? '']);
+  return transact(deps.db, async (trx) => {
+    await users.setPassword(trx, sub, phc, now);
+    await endAll(trx, sub, 'password_change', now);
+    await record(trx, { event: 'password_changed', sub }, by, now);
+    return true;
+  });
+}
+
+/** Disables an account, its sessions and its grants at once; or lets it sign in again. */
+export function setDisabled(deps: Needs, sub: string, disabled: boolean, by: Actor, now: Date): Promise<boolean> {
+  return changing(deps, sub, disabled ? 'user_disabled' : 'user_enabled', by, now, async (trx) => {
+    if (!(await users.update(trx, sub, { disabled_at: disabled ? now : null, updated_at: now }))) return false;
+    if (disabled) await endAll(trx, sub, 'user_disabled', now);
+    return true;
+  });
+}
+
+/** Deletes an account and ends what hangs off it. Its `sub` is never given out again. */
+export function removeAccount(deps: Needs, sub: string, by: Actor, now: Date): Promise<boolean> {
+  return changing(deps, sub, 'user_deleted', by, now, async (trx) => {
+    if (!(await users.remove(trx, sub))) return false;
+    await endAll(trx, sub, 'user_deleted', now);
+    return true;
+  });
+}
+
+function changing(
+  deps: Needs,
+  sub: string,
+  event: 'user_disabled' | 'user_enabled' | 'user_deleted',
+  by: Actor,
+  now: Date,
+  change: (trx: Trx) => Promise<boolean>,
+): Promise<boolean> {
+  return transact(deps.db, async (trx) => {
+    if (!(await change(trx))) return false;
+    await record(trx, { event, sub }, by, now);
+    return true;
+  });
+}
+
+/** Sessions first, then grants: whoever is being granted something at this moment holds the session's row. */
+async function endAll(trx: Trx, sub: string, why: grants.RevokedFor, now: Date): Promise<void> {
+  await sessions.endAllOf(trx, sub, now);
+  await grants.revokeAllOf(trx, { sub }, why, now);
+}
+
+function checkNames({
+  username,
+  email = null,
+}: {
+  username: string;
+  email?: string | null | undefined;
+}): Pick<users.User, 'username' | 'username_folded' | 'email' | 'email_folded'> {
+  if (!USERNAME.test(username)) {
+    throw new AccountProblem('username must be 1 to 128 visible characters without spaces or @', 'invalid');
+  }
+  if (email !== null && !EMAIL.test(email)) throw new AccountProblem('email is not an e-mail address', 'invalid');
+  return {
+    username,
+    username_folded: users.fold(username),
+    email,
+    email_folded: email === null ? null : users.fold(email),
+  };
+}
+
+async function hashPassword(deps: Needs, password: string, names: readonly string[]): Promise<string> {
+  const problem = passwordProblem(password, deps.config.PASSWORD_MIN_LENGTH, names);
+  if (problem !== undefined) throw new AccountProblem(`the password ${problem}`, 'invalid');
+  return deps.passwords.turn(() => deps.passwords.hash(password));
+}
+
+async function naming<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const constraint = uniqueViolation(error);
+    if (constraint === undefined) throw error;
+    const name = constraint.includes('email') ? 'e-mail address' : 'username';
+    throw new AccountProblem(`the ${name} is taken`, 'taken');
+  }
+}

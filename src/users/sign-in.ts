@@ -1,0 +1,83 @@
+/** Users: who is signing in. Credentials -> a person, behind the throttle. Sessions are made from what this returns. */
+import type { Deps } from '../deps.ts';
+import type { Requester } from '../events/index.ts';
+import { OAuthError, tooManyRequests } from '../protocol/error.ts';
+import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
+import { ACCOUNT_LIMIT, ACCOUNT_PAUSE, delayAfter, FADES_AFTER, PASSWORD_POLICY } from '../protocol/throttle.ts';
+import * as failures from '../store/failures.ts';
+import { sha256 } from '../store/handle.ts';
+import * as users from '../store/users.ts';
+import { knownDevice, readDevice } from './device.ts';
+
+export interface Credentials {
+  /** Username or e-mail address. */
+  username: string;
+  password: string;
+  /** The device cookie, if the browser has one. */
+  device: string | undefined;
+}
+
+/** Somebody proved who they are. */
+export interface SignedIn {
+  sub: string;
+  username: string;
+  /** RFC 8176. */
+  amr: string[];
+  acr: string;
+  /** The device cookie to set. */
+  device: string;
+}
+
+type Needs = Pick<Deps, 'db' | 'passwords' | 'secrets' | 'random' | 'clock'>;
+
+/**
+ * Checks a password. Unknown account, wrong password and disabled account are one answer and take one time.
+ * @throws OAuthError invalid_credentials, too_many_requests, temporarily_unavailable
+ */
+export function signIn(deps: Needs, credentials: Credentials, by: Requester): Promise<SignedIn> {
+  // The throttle is read inside the turn: of many guesses at once, no more are heard than have a turn.
+  return deps.passwords.turn(async () => {
+    const now = deps.clock();
+    const user = await users.findForSignIn(deps.db, credentials.username);
+    const account = user?.sub ?? `?${sha256(users.fold(credentials.username)).toString('base64url')}`;
+    const device = user && readDevice(deps.secrets, credentials.device, user.sub, now);
+    const keys = {
+      account: `password:${account}`,
+      lane: `password:${account}:${device === undefined ? by.network : `device:${device}`}`,
+    };
+    const failed = await failures.read(deps.db, Object.values(keys), secondsAfter(now, -FADES_AFTER));
+    refuseTooMany(failed, keys, device !== undefined, now);
+
+    const matches = await deps.passwords.verify(user?.phc ?? null, credentials.password);
+    if (!user || !matches || user.disabled_at !== null) {
+      await failures.count(deps.db, Object.values(keys), now, secondsAfter(now, -FADES_AFTER));
+      const cause = user ? (matches ? 'disabled account' : 'wrong password') : 'unknown account';
+      throw new OAuthError('invalid_credentials', 'the username or the password is not right', { cause });
+    }
+    if (failed.size > 0) await failures.forget(deps.db, Object.values(keys));
+    if (user.phc !== null && deps.passwords.isOutdated(user.phc)) {
+      await users.rehash(deps.db, user.sub, user.phc, await deps.passwords.hash(credentials.password));
+    }
+    const cookie = knownDevice(deps.secrets, deps.random, user.sub, now);
+    return { sub: user.sub, username: user.username, amr: ['pwd'], acr: '1', device: cookie };
+  });
+}
+
+/** No hard lock: a delay for this network or device, and a crawl for strangers once an account is under attack. */
+function refuseTooMany(
+  failed: ReadonlyMap<string, failures.Failures>,
+  keys: { account: string; lane: string },
+  known: boolean,
+  now: Date,
+): void {
+  const lane = failed.get(keys.lane);
+  const account = failed.get(keys.account);
+  const free = [now];
+  if (lane) free.push(secondsAfter(lane.last_at, delayAfter(lane.count, PASSWORD_POLICY)));
+  if (account && !known && account.count >= ACCOUNT_LIMIT) free.push(secondsAfter(account.last_at, ACCOUNT_PAUSE));
+  const until = free.reduce((latest, time) => (time > latest ? time : latest));
+  if (until > now) {
+    const retry_after = Math.max(1, secondsUntil(until, now));
+    throw tooManyRequests('too many failed attempts, wait and try again', { retry_after });
+  }
+}

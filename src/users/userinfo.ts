@@ -1,0 +1,22 @@
+/** What userinfo answers (OpenID Connect Core §5.3): the claims a live access token opens. */
+import type { Deps } from '../deps.ts';
+import type { Claims } from '../protocol/claims.ts';
+import { insufficientScope, invalidToken } from '../protocol/error.ts';
+import { OPENID } from '../protocol/scope.ts';
+import * as users from '../store/users.ts';
+import { verifyAccessToken } from '../tokens/verify.ts';
+import { claimsFor } from './claims.ts';
+
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
+
+/** @throws OAuthError invalid_token, insufficient_scope */
+export async function userinfo(deps: Needs, access_token: string, now: Date): Promise<Claims> {
+  const token = await verifyAccessToken(deps, access_token, now);
+  if (!token) throw invalidToken('the access token is not valid');
+  // A token for another resource is that resource's, not ours.
+  if (!token.aud.includes(deps.config.ISSUER)) throw invalidToken('the access token is for another audience');
+  if (!token.scope.includes(OPENID)) throw insufficientScope('the access token lacks openid', { scope: OPENID });
+  const user = await users.find(deps.db, token.sub);
+  if (!user || user.disabled_at !== null) throw invalidToken('the access token is not valid');
+  return { ...claimsFor(user, token.scope, await deps.directory.scopes()), sub: user.sub };
+}

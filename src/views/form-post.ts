@@ -1,0 +1,30 @@
+import { html, type Html } from './html.ts';
+import { onward } from './icons.ts';
+import { hidden } from './form.ts';
+import { page, type Frame } from './layout.ts';
+import { submitForm } from './script.ts';
+
+export type FormPostProps = {
+  frame: Frame;
+  /** The redirect_uri, http or https. */
+  action: string;
+  fields: Record<string, string>;
+};
+
+/** OAuth 2.0 Form Post Response Mode §2. */
+export function formPostPage({ frame, action, fields }: FormPostProps): Html {
+  const url = URL.parse(action);
+  // safeUrl would make it a form that posts the code to ourselves.
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new TypeError('form_post needs a web address');
+  const { host } = url;
+  return page(frame, {
+    title: `Continue to ${host}`,
+    heading: 'One moment',
+    lead: html`You are on your way to <b>${host}</b>.`,
+    scripts: [submitForm],
+    body: html`<form id="form-post" method="post" action="${action}">
+      ${hidden(fields)}
+      <button class="button strong">Continue ${onward}</button>
+    </form>`,
+  });
+}

@@ -1,0 +1,71 @@
+/** The frame around every page: one column, the mark, a heading that names the task, and whose server this is. */
+import { plain, type ClientView } from './client.ts';
+import { html, type Html, type Interpolation } from './html.ts';
+import { mark } from './icons.ts';
+import { stylesheet } from './style.ts';
+
+export type Frame = { nonce: string; issuer: string; lang?: string | undefined; dev?: boolean | undefined };
+
+export type Parts = {
+  title: string;
+  heading: Interpolation;
+  /** A sentence under the heading. */
+  lead?: Interpolation;
+  body: Html;
+  client?: ClientView | null | undefined;
+  scripts?: readonly Html[];
+  wide?: boolean;
+};
+
+// The mark again, in colours that do on light and dark tabs; a constant, so that no page asks for /favicon.ico.
+const favicon = html`<link
+  rel="icon"
+  href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 48 48'%3E%3Cpath fill='%233d5a94' d='M4 47V22a20 20 0 0 1 40 0v25z'/%3E%3Cpath fill='%23f4b942' d='M12 47V23a12 12 0 0 1 24 0v24z'/%3E%3Cpath fill='%233d5a94' d='M11 47V23a13 13 0 0 1 11.2-12.9L25 15v28.5z'/%3E%3C/svg%3E"
+/>`;
+
+/** `https://id.example.test/realm` as `id.example.test/realm`. */
+export function issuerName(issuer: string): string {
+  const url = URL.parse(issuer);
+  return url === null ? plain(issuer) : url.host + url.pathname.replace(/\/$/, '');
+}
+
+const outward = (href: string | undefined, text: string) =>
+  href !== undefined &&
+  html`<a href="${href}" target="_blank" rel="noopener noreferrer">${text}<span class="hush"> (new tab)</span></a>`;
+
+export function page(frame: Frame, { title, heading, lead, body, client, scripts = [], wide = false }: Parts): Html {
+  return html`<!doctype html>
+    <html lang="${frame.lang ?? 'en'}">
+      <head>
+        <meta charset="utf-8" />
+        <title>${title}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        ${favicon}
+        <style nonce="${frame.nonce}">
+          ${stylesheet}
+        </style>
+      </head>
+      <body>
+        <main${wide && html` class="wide"`}>
+          <header>
+            ${mark}
+            <h1>${heading}</h1>
+            ${lead !== undefined && html`<p>${lead}</p>`}
+          </header>
+          ${body}
+        </main>
+        <footer>
+          <span>${issuerName(frame.issuer)}</span>
+          ${outward(client?.policy_uri, 'Privacy policy')} ${outward(client?.tos_uri, 'Terms of service')}
+          ${frame.dev === true && html`<span>Development</span>`}
+        </footer>
+        ${
+          scripts.length > 0 &&
+          html`<script nonce="${frame.nonce}">
+            ${scripts};
+          </script>`
+        }
+      </body>
+    </html>`;
+}

@@ -1,0 +1,100 @@
+import { clientName, named, namedClient, plain, who, type ClientView } from './client.ts';
+import { hidden, problemAt, problemAttributes, problemSummary, titled } from './form.ts';
+import { html, type Html } from './html.ts';
+import { page, type Frame } from './layout.ts';
+import { revealPassword } from './script.ts';
+
+export type LoginPageProps = {
+  frame: Frame;
+  action: string;
+  form_token: string;
+  client?: ClientView | null | undefined;
+  /** From login_hint, or from the try before. */
+  username: string;
+  /** Signing in again: who it was, and where to go to be somebody else. */
+  fixed_account?: { name: string; email?: string | undefined } | undefined;
+  switch_url?: string | undefined;
+  /** One sentence for a wrong name and a wrong password alike. */
+  problem?: string | undefined;
+  cancel: boolean;
+  /** Why it is asked again, as a sentence. */
+  reason?: string | undefined;
+};
+
+export function loginPage(props: LoginPageProps): Html {
+  const { frame, action, form_token, client, username, fixed_account, problem, cancel, reason } = props;
+  const field = fixed_account !== undefined || username !== '' ? 'password' : 'username';
+  const about = (name: string) => (name === field ? problem : undefined);
+  const focus = (name: string) => problem === undefined && name === field && html` autofocus`;
+
+  return page(frame, {
+    title: titled(client ? `Sign in to ${clientName(client)}` : 'Sign in', problem),
+    heading: fixed_account ? 'Confirm it’s you' : client ? html`Sign in to ${namedClient(client)}` : 'Sign in',
+    lead: reason ?? (fixed_account && client ? html`to go on to ${namedClient(client)}` : client?.client_host),
+    client,
+    scripts: [revealPassword],
+    body: html`
+      ${problemSummary(problem, field)}
+      ${fixed_account && who(fixed_account, switchLink(fixed_account, props.switch_url))}
+      <form method="post" action="${action}">
+        ${hidden({ form_token })}
+        ${
+          fixed_account
+            ? // For password managers: they file the password under the name that stands beside it.
+              html`<input
+                class="hush"
+                id="username"
+                name="username"
+                value="${username}"
+                autocomplete="username"
+                tabindex="-1"
+                aria-hidden="true"
+              />`
+            : html`<div class="field">
+                <label for="username">Email or username</label>
+                ${problemAt(about('username'), 'username')}
+                <input
+                  id="username"
+                  name="username"
+                  value="${username}"
+                  autocomplete="username webauthn"
+                  autocapitalize="none"
+                  spellcheck="false"
+                  required${problemAttributes(about('username'), 'username')}${focus('username')}
+                />
+              </div>`
+        }
+        <div class="field">
+          <label for="password">Password</label>
+          ${problemAt(about('password'), 'password')}
+          <div class="slot">
+            <input
+              id="password"
+              name="password"
+              type="password"
+              autocomplete="current-password"
+              data-show="Show"
+              data-hide="Hide"
+              required${problemAttributes(about('password'), 'password')}${focus('password')}
+            />
+          </div>
+        </div>
+        <div class="actions">
+          <button class="button strong" id="login-submit" name="action" value="login">
+            ${fixed_account ? 'Continue' : 'Sign in'}
+          </button>
+          ${
+            cancel &&
+            html`<button class="button quiet" id="login-cancel" name="action" value="cancel" formnovalidate>
+              Cancel
+            </button>`
+          }
+        </div>
+      </form>
+    `,
+  });
+}
+
+const switchLink = (account: { name: string }, url: string | undefined) =>
+  url !== undefined &&
+  html`<a href="${url}">Not ${named(plain(account.name).split(' ')[0] ?? '')}? Use another account</a>`;

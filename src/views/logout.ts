@@ -1,0 +1,34 @@
+import { namedClient, who, type ClientView, type PersonView } from './client.ts';
+import { hidden } from './form.ts';
+import { html, type Html } from './html.ts';
+import { issuerName, page, type Frame } from './layout.ts';
+
+export type LogoutPageProps = {
+  frame: Frame;
+  action: string;
+  form_token: string;
+  person?: PersonView | undefined;
+  client?: ClientView | null | undefined;
+  /** What the request said, to be posted with the answer. */
+  hidden: Record<string, string>;
+};
+
+export function logoutPage(props: LogoutPageProps): Html {
+  const { frame, action, form_token, person, client } = props;
+  return page(frame, {
+    title: `Sign out of ${issuerName(frame.issuer)}`,
+    heading: 'Sign out?',
+    lead: client
+      ? html`${namedClient(client)} asks to sign you out of ${issuerName(frame.issuer)}.`
+      : html`This signs you out of ${issuerName(frame.issuer)} in this browser.`,
+    client,
+    body: html`${person && who(person)}
+      <form method="post" action="${action}">
+        ${hidden({ ...props.hidden, form_token })}
+        <div class="actions">
+          <button class="button strong" id="logout-confirm" name="action" value="logout">Sign out</button>
+          <button class="button" id="logout-cancel" name="action" value="cancel">Stay signed in</button>
+        </div>
+      </form>`,
+  });
+}

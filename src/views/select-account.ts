@@ -1,0 +1,41 @@
+import { clientName, face, named, namedClient, plain, type ClientView, type PersonView } from './client.ts';
+import { hidden } from './form.ts';
+import { html, type Html } from './html.ts';
+import { plus } from './icons.ts';
+import { page, type Frame } from './layout.ts';
+
+export type SelectAccountPageProps = {
+  frame: Frame;
+  action: string;
+  form_token: string;
+  client?: ClientView | null | undefined;
+  /** The one who is signed in. */
+  person: PersonView;
+  cancel: boolean;
+};
+
+export function selectAccountPage({ frame, action, form_token, client, person, cancel }: SelectAccountPageProps): Html {
+  return page(frame, {
+    title: client ? `Sign in to ${clientName(client)}: choose an account` : 'Sign in: choose an account',
+    heading: 'Choose an account',
+    lead: client && html`to go on to ${namedClient(client)}`,
+    client,
+    body: html`<form method="post" action="${action}">
+      ${hidden({ form_token })}
+      <div class="actions">
+        <button class="button row" id="account-continue" name="action" value="continue">
+          ${face(person.name)}
+          <span
+            ><b>${named(person.name)}</b>
+            ${person.email !== undefined && html`<small>${plain(person.email)}</small>`}
+          </span>
+        </button>
+        <button class="button row" id="account-another" name="action" value="another">
+          <span class="face blank">${plus}</span>
+          <span>Use another account</span>
+        </button>
+        ${cancel && html`<button class="button quiet" id="login-cancel" name="action" value="cancel">Cancel</button>`}
+      </div>
+    </form>`,
+  });
+}

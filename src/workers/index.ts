@@ -1,0 +1,49 @@
+/** Workers: what happens beside requests. One row a job; each runs alone, never twice at once, and a failure waits for the next turn. */
+import type { Deps } from '../deps.ts';
+import { reloadKeys } from './reload-keys.ts';
+import { sweepExpired } from './sweep-expired.ts';
+
+/** A job: run every so many seconds. */
+export interface Worker {
+  every: number;
+  run(): Promise<void>;
+}
+
+type Needs = Pick<Deps, 'db' | 'keys' | 'clock' | 'log'>;
+type Make = (deps: Needs) => Worker;
+
+export const workers = { 'reload-keys': reloadKeys, 'sweep-expired': sweepExpired } as const satisfies Record<
+  string,
+  Make
+>;
+
+/** Starts every job, and those that come with the process; the returned function stops them and waits for those running. */
+export function startWorkers(deps: Needs, more: Readonly<Record<string, Worker>> = {}): () => Promise<void> {
+  const running = new Set<Promise<void>>();
+  const timers: NodeJS.Timeout[] = [];
+  const jobs = { ...Object.fromEntries(Object.entries(workers).map(([name, make]) => [name, make(deps)])), ...more };
+  for (const [name, { every, run }] of Object.entries(jobs)) {
+    let busy = false;
+    const turn = async (): Promise<void> => {
+      if (busy) return;
+      busy = true;
+      try {
+        await run();
+      } catch (error) {
+        deps.log.warn({ err: error, worker: name }, 'a worker failed; it will try again');
+      } finally {
+        busy = false;
+      }
+    };
+    const timer = setInterval(() => {
+      const done = turn().finally(() => running.delete(done));
+      running.add(done);
+    }, every * 1000);
+    timer.unref();
+    timers.push(timer);
+  }
+  return async () => {
+    for (const timer of timers) clearInterval(timer);
+    await Promise.all(running);
+  };
+}

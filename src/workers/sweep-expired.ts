@@ -1,0 +1,14 @@
+/** Removes rows past their retention, batch by batch. */
+import type { Deps } from '../deps.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
+import { FADES_AFTER } from '../protocol/throttle.ts';
+import { sweep } from '../store/sweep.ts';
+import type { Worker } from './index.ts';
+
+export const sweepExpired = ({ db, clock }: Pick<Deps, 'db' | 'clock'>): Worker => ({
+  every: 600,
+  async run() {
+    const now = clock();
+    while ((await sweep(db, now, secondsAfter(now, -FADES_AFTER))) > 0);
+  },
+});

@@ -1,0 +1,84 @@
+/** The application under test: real Postgres, real keys, real hashing; time stands still until it is moved. */
+import type { FastifyInstance } from 'fastify';
+import { fetch } from 'undici';
+import { buildApp } from '../../src/app.ts';
+import { createDirectory } from '../../src/clients/directory.ts';
+import { createGuesses } from '../../src/clients/guesses.ts';
+import { configWith, loadConfig, type Config } from '../../src/config.ts';
+import type { Deps } from '../../src/deps.ts';
+import { createKeyRing, ensureKeys } from '../../src/keys/index.ts';
+import { createSecrets } from '../../src/keys/secrets.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { random } from '../../src/platform/random.ts';
+import { createPasswordHasher } from '../../src/users/factors/password.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+
+export const TEST_SECRET_KEY = 'a secret key for tests, of forty characters';
+
+/** A clock that moves when told to. */
+export interface TestClock {
+  now(): Date;
+  advance(seconds: number): void;
+}
+
+export function testClock(start = new Date(Math.floor(Date.now() / 1000) * 1000)): TestClock {
+  let time = start.getTime();
+  return { now: () => new Date(time), advance: (seconds) => void (time += seconds * 1000) };
+}
+
+export interface TestApp {
+  app: FastifyInstance;
+  deps: Deps;
+  clock: TestClock;
+  database: TestDatabase;
+  /** Every log line so far. */
+  logged: string[];
+  close(): Promise<void>;
+}
+
+export interface TestAppOptions {
+  config?: Partial<Config>;
+  clock?: TestClock;
+  /** Another application's database: two processes on one store. */
+  database?: TestDatabase;
+}
+
+/** Builds an application on a database of its own. Volume limits are off unless asked for. */
+export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const { clock = testClock() } = options;
+  const database = options.database ?? (await createTestDatabase());
+  const logged: string[] = [];
+  const log = createLog({ level: 'info', destination: { write: (line) => void logged.push(line) } });
+  const defaults = configWith(loadConfig('command', {}), { SECRET_KEYS: [TEST_SECRET_KEY], LOGIN_RATE_LIMIT: 0 });
+  const config = configWith(defaults, { ISSUER: 'https://id.example.test', ...options.config });
+  const secrets = createSecrets(config.SECRET_KEYS, random);
+  const { db } = database;
+  const deps: Deps = {
+    config,
+    db,
+    secrets,
+    keys: createKeyRing(db, secrets),
+    directory: createDirectory(db, () => clock.now().getTime()),
+    guesses: createGuesses(db),
+    passwords: createPasswordHasher(),
+    clock: clock.now,
+    random,
+    fetch,
+    log,
+  };
+  await ensureKeys(db, secrets, config.SIGNING_ALGS, clock.now());
+  await deps.keys.reload();
+  const app = await buildApp(deps);
+  await app.ready();
+  return {
+    app,
+    deps,
+    clock,
+    database,
+    logged,
+    async close() {
+      await app.close();
+      if (options.database === undefined) await database.close();
+    },
+  };
+}

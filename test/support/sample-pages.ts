@@ -1,0 +1,247 @@
+/** Every page with props as they come in life, and with the worst that strangers may put in them. */
+import { accountPage } from '../../src/views/account.ts';
+import type { ClientView } from '../../src/views/client.ts';
+import { consentPage } from '../../src/views/consent.ts';
+import { demoPage } from '../../src/views/demo.ts';
+import { errorPage } from '../../src/views/error.ts';
+import { formPostPage } from '../../src/views/form-post.ts';
+import type { Html } from '../../src/views/html.ts';
+import type { Frame } from '../../src/views/layout.ts';
+import { loginPage } from '../../src/views/login.ts';
+import { logoutPage } from '../../src/views/logout.ts';
+import { selectAccountPage } from '../../src/views/select-account.ts';
+import { signedOutPage } from '../../src/views/signed-out.ts';
+
+export const nonce = 'dGVzdC1ub25jZQ';
+export const frame: Frame = { nonce, issuer: 'https://id.example.test' };
+
+/** As http sends them, pages.md. */
+export const pageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'`,
+};
+
+export const hostile = `"><img src=x onerror=alert(1)>'</script><script>alert(2)</script>&amp;\u202Egnp.exe\u0000\t`;
+
+export const notes: ClientView = {
+  client_id: 'demo-web',
+  client_name: 'Notes',
+  client_host: 'notes.example.test',
+  policy_uri: 'https://notes.example.test/privacy',
+  tos_uri: 'https://notes.example.test/terms',
+  registered_by: 'operator',
+};
+export const longClient: ClientView = {
+  client_id: 'long',
+  client_name:
+    'The Inter-Departmental Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft',
+  client_host: 'a-very-long-subdomain-of-somebody.who-registers-long-names.example.test',
+  registered_by: 'self',
+};
+export const hostileClient: ClientView = {
+  client_id: hostile,
+  client_name: hostile,
+  client_host: hostile,
+  policy_uri: 'javascript:alert(3)',
+  tos_uri: 'java\tscript:alert(4)',
+  registered_by: 'self',
+};
+
+const ada = { name: 'Ada Lovelace', email: 'ada@example.test' };
+const form = { frame, form_token: 'form-token' };
+const login = { ...form, action: '/interaction/1/login', username: '', cancel: true };
+const consent = {
+  ...form,
+  action: '/interaction/1/consent',
+  client: notes,
+  person: ada,
+  switch_url: '/interaction/1/select-account',
+  redirect_origin: 'https://notes.example.test',
+  scopes: [
+    { name: 'openid', description: 'Know that you are you', group: 'identity' as const, is_new: false },
+    { name: 'profile', description: 'See your name and picture', group: 'identity' as const, is_new: false },
+    { name: 'email', description: 'See your e-mail address', group: 'identity' as const, is_new: true },
+    { name: 'notes:read', description: 'Read your notes', group: 'access' as const, is_new: false },
+    { name: 'notes:write', description: 'Write, change and delete your notes', group: 'access' as const, is_new: true },
+    { name: 'urn:notes:archive', description: null, group: 'access' as const, is_new: true },
+    { name: 'offline_access', description: 'Until you withdraw it', group: 'offline' as const, is_new: true },
+  ],
+  resource: ['https://notes.example.test'],
+};
+const error = {
+  frame,
+  error: 'invalid_request',
+  error_description: 'redirect_uri is not one of those registered for this client',
+  request_id: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
+};
+const id_token_claims = {
+  iss: 'http://localhost:3000',
+  sub: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
+  aud: 'demo-web',
+  exp: 1763669000,
+  iat: 1763665400,
+  auth_time: 1763665390,
+  nonce: 'n-0S6_WzA2Mj',
+  amr: ['pwd'],
+  sid: '5f8e2b1c',
+  at_hash: '77QmUPtjPfzWtF2AnpK9RQ',
+  name: 'Ada Lovelace',
+  email: 'ada@example.test',
+  email_verified: true,
+};
+const demo = {
+  frame: { ...frame, issuer: 'http://localhost:3000', dev: true },
+  id_token_claims,
+  access_token_claims: {
+    iss: 'http://localhost:3000',
+    sub: id_token_claims.sub,
+    aud: 'http://localhost:3000/userinfo',
+    client_id: 'demo-web',
+    scope: 'openid profile email offline_access',
+    exp: 1763666000,
+    iat: 1763665400,
+    jti: 'pQ8Zl2w',
+  },
+  token_response: { access_token: 'eyJhbGciOi…', token_type: 'Bearer', expires_in: 600, id_token: 'eyJhbGciOi…' },
+  userinfo: { sub: id_token_claims.sub, name: 'Ada Lovelace', email: 'ada@example.test', quote: 'She said "hi": <b>' },
+  again_url: '/demo',
+  logout_url: '/logout',
+};
+
+export const pages: Record<string, Html> = {
+  login: loginPage(login),
+  'login-client': loginPage({ ...login, client: notes }),
+  'login-problem': loginPage({
+    ...login,
+    client: notes,
+    username: 'ada',
+    problem: 'The username or the password is not right',
+  }),
+  'login-empty-problem': loginPage({ ...login, problem: 'Enter your email or username' }),
+  'login-again': loginPage({
+    ...login,
+    client: notes,
+    username: 'ada',
+    fixed_account: ada,
+    switch_url: '/interaction/1/select-account',
+    reason: 'Notes asks you to sign in again before it changes your address.',
+  }),
+  'login-long': loginPage({ ...login, client: longClient, username: `${'a'.repeat(80)}@example.test` }),
+  'login-hostile': loginPage({
+    ...login,
+    client: hostileClient,
+    action: 'javascript:alert(5)',
+    username: hostile,
+    problem: hostile,
+    reason: hostile,
+    fixed_account: { name: hostile, email: hostile },
+    switch_url: ' javascript:alert(6)',
+  }),
+  consent: consentPage(consent),
+  'consent-first': consentPage({
+    ...consent,
+    client: { ...notes, registered_by: 'self' },
+    scopes: consent.scopes.slice(0, 3).map((scope) => ({ ...scope, is_new: true })),
+    resource: [],
+  }),
+  'consent-long': consentPage({
+    ...consent,
+    client: longClient,
+    person: {
+      name: 'Adolph Blaine Charles David Earl Frederick Gerald Hubert',
+      email: `${'a'.repeat(60)}@example.test`,
+    },
+    redirect_origin: 'https://a-very-long-subdomain-of-somebody.who-registers-long-names.example.test:8443',
+    resource: ['https://notes.example.test/a/long/path/that/goes/on', 'https://files.example.test', 'urn:other'],
+    scopes: [
+      ...consent.scopes,
+      { name: `https://example.test/${'scope'.repeat(20)}`, description: null, group: 'access', is_new: true },
+    ],
+  }),
+  'consent-hostile': consentPage({
+    ...consent,
+    client: hostileClient,
+    person: { name: hostile, email: hostile },
+    switch_url: 'data:text/html,<script>alert(7)</script>',
+    redirect_origin: hostile,
+    resource: [hostile],
+    scopes: [
+      { name: hostile, description: null, group: 'access', is_new: true },
+      { name: 'x', description: hostile, group: 'identity', is_new: false },
+    ],
+  }),
+  'select-account': selectAccountPage({ ...form, action: '/a', client: notes, person: ada, cancel: true }),
+  'select-account-hostile': selectAccountPage({
+    ...form,
+    action: '/a',
+    client: hostileClient,
+    person: { name: hostile, email: hostile },
+    cancel: true,
+  }),
+  error: errorPage(error),
+  'error-dev': errorPage({
+    ...error,
+    frame: { ...frame, dev: true },
+    heading: 'The application sent a wrong address',
+    advice: 'The address to return to is not registered, so you cannot be sent back there.',
+    details: [
+      ['Received redirect_uri', 'https://notes.example.test/callback?x=1'],
+      ['Registered redirect_uri', 'https://notes.example.test/callback'],
+    ],
+  }),
+  'error-expired': errorPage({
+    ...error,
+    heading: 'This sign-in took too long',
+    advice: 'Nothing is lost: start again where you came from.',
+    link: { href: 'https://notes.example.test/', text: 'Start again at Notes' },
+  }),
+  'error-hostile': errorPage({
+    frame,
+    error: hostile,
+    error_description: hostile,
+    request_id: hostile,
+    heading: hostile,
+    advice: hostile,
+    link: { href: 'vbscript:alert(8)', text: hostile },
+    details: [[hostile, hostile]],
+  }),
+  'form-post': formPostPage({
+    frame,
+    action: 'https://notes.example.test/callback',
+    fields: { code: 'spl-code', state: hostile, submit: 'not a method' },
+  }),
+  logout: logoutPage({ ...form, action: '/logout', person: ada, client: notes, hidden: { state: 'a"b' } }),
+  'logout-plain': logoutPage({ ...form, action: '/logout', hidden: {} }),
+  'logout-hostile': logoutPage({
+    ...form,
+    action: '/logout',
+    person: { name: hostile },
+    client: hostileClient,
+    hidden: { [hostile]: hostile },
+  }),
+  'signed-out': signedOutPage({ frame, client: notes, return_url: 'https://notes.example.test/' }),
+  'signed-out-plain': signedOutPage({ frame }),
+  'signed-out-hostile': signedOutPage({ frame, client: hostileClient, return_url: '\u0001javascript:alert(9)' }),
+  account: accountPage({
+    frame,
+    person: { ...ada, username: 'ada', email_verified: true },
+    sub: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
+    signed_in_at: '2025-11-20T19:23:00Z',
+    logout_url: '/logout',
+  }),
+  'account-hostile': accountPage({
+    frame,
+    person: { name: hostile, username: hostile, email: hostile },
+    sub: hostile,
+    signed_in_at: hostile,
+    logout_url: 'javascript:alert(10)',
+  }),
+  demo: demoPage(demo),
+  'demo-opaque': demoPage({ ...demo, access_token_claims: null, userinfo: null }),
+  'demo-hostile': demoPage({
+    ...demo,
+    id_token_claims: { sub: hostile, name: hostile, [hostile]: hostile, exp: 1e300, amr: [hostile, { a: hostile }] },
+    userinfo: { constructor: hostile, nested: { a: [hostile] } },
+    again_url: 'javascript:alert(11)',
+  }),
+};

@@ -1,0 +1,135 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { axeViolations, launchBrowser } from '../support/browser.ts';
+import { pageHeaders, pages } from '../support/sample-pages.ts';
+
+const origin = 'https://id.example.test';
+const names = Object.keys(pages);
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launchBrowser();
+}, 60_000);
+afterAll(() => browser?.close());
+
+type Options = { colorScheme?: 'light' | 'dark'; width?: number; javaScriptEnabled?: boolean };
+
+/** A page on which every path of our origin is a sample page, under the headers of the real one. */
+async function open({ colorScheme = 'light', width = 320, javaScriptEnabled = true }: Options = {}): Promise<Page> {
+  const context = await browser.newContext({ colorScheme, viewport: { width, height: 256 }, javaScriptEnabled });
+  const page = await context.newPage();
+  await page.route('**', (route) => {
+    const url = new URL(route.request().url());
+    return route.fulfill({ headers: pageHeaders, body: String(pages[url.pathname.slice(1)] ?? '<title>ok</title>') });
+  });
+  return page;
+}
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  test('axe finds nothing on any page at 320 px, and none scrolls sideways', { timeout: 60_000 }, async () => {
+    const page = await open({ colorScheme });
+    for (const name of names.filter((each) => each !== 'form-post')) {
+      await page.goto(`${origin}/${name}`);
+      expect(await axeViolations(page), name).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBe(320);
+    }
+    await page.context().close();
+  });
+});
+
+test('under the CSP nothing is refused, no handler or style attribute exists, and no hostile string runs', async () => {
+  const page = await open({ width: 1280 });
+  const refused: string[] = [];
+  page.on('console', (message) => refused.push(message.text()));
+  page.on('pageerror', (error) => refused.push(String(error)));
+  page.on('dialog', (dialog) => {
+    refused.push(dialog.message());
+    void dialog.dismiss();
+  });
+  for (const name of names.filter((each) => each !== 'form-post')) {
+    await page.goto(`${origin}/${name}`);
+    const inline = await page.evaluate(`[...document.querySelectorAll('*')].flatMap((element) =>
+      element.getAttributeNames().filter((attribute) => attribute === 'style' || attribute.startsWith('on')))`);
+    expect(inline, name).toEqual([]);
+    // What came from strangers made no element: no page has more scripts than its own one.
+    expect(await page.evaluate('document.scripts.length'), name).toBeLessThanOrEqual(1);
+    expect(await page.evaluate('getComputedStyle(document.querySelector("main")).maxWidth'), name).not.toBe('none');
+  }
+  expect(refused).toEqual([]);
+  await page.context().close();
+});
+
+test('controls are at least 44 px high', async () => {
+  const page = await open();
+  for (const name of ['login-problem', 'consent', 'select-account', 'logout', 'demo', 'error']) {
+    await page.goto(`${origin}/${name}`);
+    const low =
+      await page.evaluate(`[...document.querySelectorAll('button, .button, input:not([type=hidden]), summary')]
+      .filter((element) => element.getBoundingClientRect().height < 44).map((element) => element.outerHTML)`);
+    expect(low, name).toEqual([]);
+  }
+  await page.context().close();
+});
+
+describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
+  test('Enter in a field signs in, Cancel needs no fields', async () => {
+    const page = await open({ javaScriptEnabled });
+    const posted = async (act: () => Promise<void>) => {
+      await page.goto(`${origin}/login`);
+      const [request] = await Promise.all([page.waitForRequest((each) => each.method() === 'POST'), act()]);
+      return request.postDataJSON() as Record<string, string>;
+    };
+    const signIn = await posted(async () => {
+      await page.fill('#username', 'ada');
+      await page.fill('#password', 'postern-demo');
+      await page.press('#username', 'Enter');
+    });
+    expect(signIn).toEqual({ form_token: 'form-token', username: 'ada', password: 'postern-demo', action: 'login' });
+    expect(await posted(() => page.click('#login-cancel'))).toMatchObject({ action: 'cancel' });
+    await page.context().close();
+  });
+
+  test('the account that signs in again can be filled in by programs, and is not in the way of people', async () => {
+    const page = await open({ javaScriptEnabled });
+    await page.goto(`${origin}/login-again`);
+    await page.fill('#username', 'ada');
+    expect(await page.getByRole('textbox').count()).toBe(1);
+    await page.context().close();
+  });
+
+  test('form_post goes on: by itself, or with its button', async () => {
+    const page = await open({ javaScriptEnabled });
+    const request = page.waitForRequest((each) => each.method() === 'POST');
+    await page.goto(`${origin}/form-post`, { waitUntil: 'commit' });
+    if (!javaScriptEnabled) await page.click('button');
+    expect((await request).url()).toBe('https://notes.example.test/callback');
+    expect((await request).postDataJSON()).toMatchObject({ code: 'spl-code', submit: 'not a method' });
+    await page.context().close();
+  });
+});
+
+test.each([true, false])(
+  'a problem is focused, and is a link to its field (JavaScript: %s)',
+  async (javaScriptEnabled) => {
+    const page = await open({ javaScriptEnabled });
+    await page.goto(`${origin}/login-problem`);
+    await page.locator('#problem:focus').waitFor();
+    await page.click('#problem a');
+    await page.locator('#password:focus').waitFor();
+    expect(await page.getAttribute('#password', 'aria-describedby')).toBe('password-problem');
+    await page.context().close();
+  },
+);
+
+test('Show and Hide come with JavaScript, and a shown password is hidden again on submit', async () => {
+  const page = await open();
+  await page.goto(`${origin}/login`);
+  await page.fill('#username', 'ada');
+  await page.fill('#password', 'x');
+  await page.getByRole('button', { name: 'Show password' }).click();
+  expect(await page.getAttribute('#password', 'type')).toBe('text');
+  await page.evaluate('document.forms[0].addEventListener("submit", (event) => event.preventDefault())');
+  await page.click('#login-submit');
+  expect(await page.getAttribute('#password', 'type')).toBe('password');
+  await page.context().close();
+});

@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest';
+import { plain } from '../../src/views/client.ts';
+import { consentPage } from '../../src/views/consent.ts';
+import { formPostPage } from '../../src/views/form-post.ts';
+import { loginPage } from '../../src/views/login.ts';
+import { stylesheet } from '../../src/views/style.ts';
+import { frame, hostile, notes, pages } from '../support/sample-pages.ts';
+
+const markup = (name: string) => String(pages[name]);
+const title = (page: string) => /<title>(.*?)<\/title>/s.exec(page)?.[1] ?? '';
+const order = (page: string, ...ids: string[]) => ids.map((id) => page.indexOf(`id="${id}"`));
+
+test.each([
+  ['login', ['username', 'password', 'login-submit', 'login-cancel']],
+  ['login-again', ['username', 'password', 'login-submit', 'login-cancel']],
+  ['consent', ['consent-approve', 'consent-deny']],
+  ['select-account', ['account-continue', 'account-another', 'login-cancel']],
+  ['logout', ['logout-confirm', 'logout-cancel']],
+  ['error', ['error', 'error_description']],
+  ['login-problem', ['problem', 'password-problem']],
+])('%s has the ids of the contract, each once', (name, ids) => {
+  for (const id of ids) expect(markup(name).split(`id="${id}"`), id).toHaveLength(2);
+});
+
+test.each([
+  ['login', 'Sign in'],
+  ['login-client', 'Sign in to Notes'],
+  ['login-problem', 'Error: Sign in to Notes'],
+  ['login-again', 'Sign in to Notes'],
+  ['select-account', 'Sign in to Notes: choose an account'],
+  ['consent', 'Allow access for Notes'],
+  ['signed-out', 'Signed out'],
+  ['error', 'Error: This request can’t continue'],
+  ['form-post', 'Continue to notes.example.test'],
+])('%s has the title %j', (name, expected) => {
+  expect(title(markup(name))).toBe(expected);
+});
+
+test('a form posts its token, and inputs have the names of the contract', () => {
+  for (const name of ['login', 'consent', 'select-account', 'logout']) {
+    expect(markup(name)).toContain('<input type="hidden" name="form_token" value="form-token" />');
+    expect(markup(name)).toContain('method="post"');
+  }
+  expect(markup('login')).toMatch(/id="username"\s+name="username"/);
+  expect(markup('login')).toMatch(/id="password"\s+name="password"/);
+});
+
+test('Enter signs in: the first submit button of the sign-in form is the one that does', () => {
+  const [submit = 0, cancel = 0] = order(markup('login'), 'login-submit', 'login-cancel');
+  expect(submit).toBeLessThan(cancel);
+});
+
+test('there is no Cancel where there is nothing to go back to', () => {
+  const page = loginPage({ frame, action: '/login', form_token: 't', username: '', cancel: false });
+  expect(String(page)).not.toContain('login-cancel');
+});
+
+test('the buttons of consent weigh the same, and neither is focused', () => {
+  const buttons = [...markup('consent').matchAll(/<button class="(.*?)"/g)].map(([, classes]) => classes);
+  expect(buttons).toEqual(['button', 'button']);
+  expect(markup('consent')).not.toContain('autofocus');
+});
+
+test('consent shows the raw name of an unknown scope, and marks as new only what was not agreed to before', () => {
+  expect(markup('consent')).toContain('>urn:notes:archive</code>');
+  expect(markup('consent').match(/class="new"/g)).toHaveLength(4);
+  expect(markup('consent-first')).not.toContain('class="new"');
+});
+
+test('consent leaves out a group without scopes', () => {
+  expect(markup('consent')).toContain('Keep access when you are away');
+  expect(markup('consent-first')).not.toContain('Keep access when you are away');
+});
+
+test('consent says so when an application registered itself', () => {
+  expect(markup('consent-first')).toContain('registered itself');
+  expect(markup('consent')).not.toContain('registered itself');
+});
+
+test('a logo that was not fetched by us is never shown', () => {
+  const client = { ...notes, logo_uri: 'https://notes.example.test/logo.png' };
+  const page = loginPage({ frame, action: '/login', form_token: 't', username: '', cancel: true, client });
+  expect(String(page)).not.toContain('logo.png');
+});
+
+test('no page asks another host for anything, and none carries a hostile URL', () => {
+  for (const [name, page] of Object.entries(pages)) {
+    expect(String(page), name).not.toMatch(/<(?:img|iframe|object|embed|base)\b|<script[^>]*src=|@import|url\(/i);
+    expect(String(page), name).not.toMatch(/(?:href|action|src)="\s*(?:java|vb|data:text)/i);
+  }
+});
+
+test('every form_post field arrives as it was', () => {
+  const page = String(formPostPage({ frame, action: 'https://a.test/cb', fields: { state: `a"b&c`, iss: 'x' } }));
+  expect(page).toContain('<input type="hidden" name="state" value="a&quot;b&amp;c" />');
+  expect(page).toContain('action="https://a.test/cb"');
+});
+
+test('form_post to something that is no web address is refused', () => {
+  expect(() => formPostPage({ frame, action: 'javascript:alert(1)', fields: {} })).toThrow(TypeError);
+});
+
+test('a name is one line, without control and direction characters, and not long', () => {
+  expect(plain(hostile)).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+  expect(plain('  a\n\n b ')).toBe('a b');
+  expect(plain('👩‍👩‍👧'.repeat(70))).toBe(`${'👩‍👩‍👧'.repeat(64)}…`);
+});
+
+test('a name of nothing gives way to the client_id', () => {
+  const props = { frame, action: '/', form_token: 't', person: { name: 'Ada' }, switch_url: '/', scopes: [] };
+  const client = { client_id: 'c-1', client_name: '\u202E \n' };
+  const page = consentPage({ ...props, client, redirect_origin: 'https://a.test' });
+  expect(title(String(page))).toBe('Allow access for c-1');
+});
+
+test('the stylesheet stays small', () => {
+  expect(String(stylesheet).length).toBeLessThan(8192);
+});
