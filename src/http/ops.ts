@@ -26,9 +26,11 @@ async function unreadyBecause({ db, keys, log }: Needs): Promise<string | undefi
 export function ops(app: FastifyInstance, deps: Needs, readiness: Readiness, prefix: string): void {
   for (const base of new Set(['', prefix])) {
     for (const path of ['/livez', '/healthz']) {
-      app.get(`${base}${path}`, (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }));
+      app.get(`${base}${path}`, { exposeHeadRoute: true }, (_request, reply) =>
+        reply.header('cache-control', 'no-store').send({ status: 'ok' }),
+      );
     }
-    app.get(`${base}/readyz`, async (_request, reply) => {
+    app.get(`${base}/readyz`, { exposeHeadRoute: true }, async (_request, reply) => {
       const why = readiness.closing ? 'closing' : await unreadyBecause(deps);
       reply.header('cache-control', 'no-store');
       return why === undefined ? { status: 'ok' } : reply.code(503).send({ status: 'not ready', reason: why });

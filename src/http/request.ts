@@ -53,15 +53,25 @@ export function requireForm(request: FastifyRequest): void {
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
-type Route = Partial<Record<'GET' | 'POST', Handler>> & { options?: RouteShorthandOptions };
+type Route = Partial<Record<'GET' | 'POST', Handler>> & {
+  /** Options of the POST: its volume limit. */
+  options?: RouteShorthandOptions;
+  /** Answer HEAD like GET. Only where GET has no effect: a HEAD must never issue a code. */
+  head?: boolean;
+};
 
 const REFUSED: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Registers a path with the methods it has; the others are answered 405 with Allow (RFC 9110 §15.5.6). */
-export function route(app: FastifyInstance, url: string, { options = {}, ...handlers }: Route): void {
-  const methods = Object.keys(handlers) as HTTPMethods[];
-  for (const method of methods) {
-    app.route({ ...options, method, url, handler: handlers[method as 'GET' | 'POST']! });
+export function route(app: FastifyInstance, url: string, { GET, POST, options = {}, head = false }: Route): void {
+  const methods: HTTPMethods[] = [];
+  if (GET) {
+    app.route({ method: 'GET', url, handler: GET, exposeHeadRoute: head });
+    methods.push('GET', ...(head ? (['HEAD'] as const) : []));
+  }
+  if (POST) {
+    app.route({ ...options, method: 'POST', url, handler: POST });
+    methods.push('POST');
   }
   app.route({
     method: REFUSED.filter((method) => !methods.includes(method)),

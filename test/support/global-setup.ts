@@ -1,5 +1,5 @@
 /** One Postgres for the whole run: the launcher's own, or the one TEST_DATABASE_URL names. Migrated once, into a template. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -17,6 +17,8 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env['TEST_DATABASE_URL'];
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-test-'));
+  // Postgres runs under another uid than root's, and has to get in.
+  chmodSync(dataDir, 0o755);
   const own = given === undefined ? await startPostgres({ dataDir, role: 'server', durable: false }) : undefined;
   const connection: Connection = own ? { ...own.connection } : { connectionString: given! };
 

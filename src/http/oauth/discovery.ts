@@ -22,7 +22,10 @@ export function discovery(app: FastifyInstance, deps: Deps): void {
   for (const name of WELL_KNOWN) {
     const url = `/.well-known/${name}`;
     preflight(app, url, 'GET');
-    route(app, url, { GET: async (request, reply) => sendDocument(request, reply, await documentOf(deps)) });
+    route(app, url, {
+      head: true,
+      GET: async (request, reply) => sendDocument(request, reply, await documentOf(deps)),
+    });
   }
 }
 
@@ -31,7 +34,10 @@ export function insertedDiscovery(app: FastifyInstance, deps: Deps, path: string
   for (const name of WELL_KNOWN) {
     const url = `/.well-known/${name}${path}`;
     preflight(app, url, 'GET');
-    route(app, url, { GET: async (request, reply) => sendDocument(request, reply, await documentOf(deps)) });
+    route(app, url, {
+      head: true,
+      GET: async (request, reply) => sendDocument(request, reply, await documentOf(deps)),
+    });
   }
 }
 

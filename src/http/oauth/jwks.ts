@@ -9,6 +9,7 @@ import { sendDocument } from './public-document.ts';
 export function jwks(app: FastifyInstance, deps: Deps): void {
   preflight(app, '/jwks', 'GET');
   route(app, '/jwks', {
+    head: true,
     GET: (request, reply) => sendDocument(request, reply, { ...deps.keys.jwks(deps.clock()), max_age: JWKS_MAX_AGE }),
   });
 }

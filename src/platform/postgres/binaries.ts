@@ -76,7 +76,7 @@ async function installedBinaries(search: BinarySearch, account: Account): Promis
   return found
     .filter((binaries) => binaries !== undefined)
     .filter((binaries) => binaries.major >= OLDEST)
-    .sort((a, b) => b.major - a.major);
+    .toSorted((a, b) => b.major - a.major);
 }
 
 /** Runs it under the account, which proves more than a look at the file: reachable, executable, libraries present. */

@@ -75,8 +75,9 @@ export async function copyNative(native: string, account: Account, dataDir: stri
 /** Makes a directory that any account can pass through; one that exists stays as it is. */
 export async function makeOpen(dir: string): Promise<void> {
   const first = await mkdir(dir, { recursive: true });
+  if (first === undefined) return;
   // mkdir's mode is cut by the umask, and root's may be 077.
-  for (let made = dir; first !== undefined && made.length >= first.length; made = path.dirname(made)) {
+  for (let made = dir; made.length >= first.length; made = path.dirname(made)) {
     await chmod(made, 0o755);
   }
 }
