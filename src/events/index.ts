@@ -19,9 +19,9 @@ export interface Requester {
 /** The events that leave a row. */
 export type AuditEvent =
   | {
-      event: 'sign_in' | 'sign_in_failed';
+      event: 'sign_in';
       sub: string | null;
-      detail: { amr?: string[]; reason?: string; via: string };
+      detail: { amr?: string[]; via: string };
     }
   | { event: 'sign_out'; sub: string; detail: { sid: string; grants_revoked: number } }
   | {

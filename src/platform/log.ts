@@ -35,8 +35,18 @@ export function createLog({ level, pretty = false, stderr = false, destination }
     serializers: { err: serializeError },
   };
   if (destination) return pino(options, destination);
-  if (pretty) return pino({ ...options, transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname' } } });
+  if (pretty && isInstalled('pino-pretty'))
+    return pino({ ...options, transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname' } } });
   return stderr ? pino(options, pino.destination(2)) : pino(options);
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    import.meta.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Errors keep their stack here, for the operator; no answer ever carries one. */

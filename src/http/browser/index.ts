@@ -2,7 +2,7 @@
 import accepts from '@fastify/accepts';
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { OAuthError } from '../../protocol/error.ts';
 import { rateLimits } from '../rate-limit.ts';
@@ -41,8 +41,7 @@ export async function browser(
     done();
   });
   app.setErrorHandler((error, request, reply) => {
-    // POST /login is read by scripts, too.
-    if (request.routeOptions.url?.endsWith('/login') === true && request.accepts().type(['json', 'html']) === 'json') {
+    if (isReadByScript(request)) {
       const { status, refusal } = refused(error, request, deps);
       if (refusal.retry_after !== undefined) reply.header('retry-after', refusal.retry_after);
       return reply.code(status).send({ error: refusal.error, error_description: refusal.error_description });
@@ -54,4 +53,11 @@ export async function browser(
   app.setNotFoundHandler(() => {
     throw new OAuthError('not_found', 'there is nothing at this address');
   });
+}
+
+/** Scripts come to POST /login, and to addresses where nothing is; they say so by what they accept. */
+function isReadByScript(request: FastifyRequest): boolean {
+  const { url } = request.routeOptions;
+  const theirs = url === undefined || (url.endsWith('/login') && !url.includes('/interaction/'));
+  return theirs && request.accepts().type(['json', 'html']) === 'json';
 }
