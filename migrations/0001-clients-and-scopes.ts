@@ -21,8 +21,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table subjects (
       sub text primary key,
-      kind text not null check (kind in ('user', 'client'))
+      kind text not null check (kind in ('user', 'client', 'server'))
     )`.execute(db);
+
+  // The name under which POST /login issues tokens: no client may have it.
+  await sql`insert into subjects values ('postern', 'server')`.execute(db);
 
   await sql`
     create table clients (

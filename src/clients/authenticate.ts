@@ -32,7 +32,7 @@ export async function authenticate(
   if (retry_after > 0) throw tooManyRequests('too many failed attempts, wait and try again', { retry_after });
   const client = await directory.client(proof.client_id);
   if (client && proof.verify(client, now)) return client;
-  await guesses.failed(proof.client_id, by.network, now);
+  await guesses.failed({ client_id: proof.client_id, network: by.network, known: client !== undefined }, now);
   throw invalidClient('client authentication failed', {
     cause: client ? 'wrong secret, or a method the client does not use' : 'unknown client',
   });

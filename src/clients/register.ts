@@ -1,7 +1,14 @@
 /** Registration: from metadata to a client, and its changes. The command line's doors today. */
+import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
-import { clientMetadata, type ClientMetadata, type ClientMetadataInput } from '../protocol/client-metadata.ts';
+import {
+  clientId,
+  clientMetadata,
+  clientSecret,
+  type ClientMetadata,
+  type ClientMetadataInput,
+} from '../protocol/client-metadata.ts';
 import { numericDate, secondsAfter } from '../protocol/numeric-date.ts';
 import { formatScope, parseScope } from '../protocol/scope.ts';
 import * as clients from '../store/clients.ts';
@@ -9,7 +16,7 @@ import { transact, type Trx } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
 import { sha256 } from '../store/handle.ts';
 
-type Needs = Pick<Deps, 'db' | 'random'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'random'>;
 
 /** A client as RFC 7591 §3.2.1 shows it. `client_secret` is there once, when it was made. */
 export type ClientDocument = Record<string, unknown> & { client_id: string; client_secret?: string };
@@ -25,7 +32,8 @@ export interface Registration {
 
 /** Creates a client. @throws ClientExists, ZodError for metadata that is not valid */
 export async function register(deps: Needs, registration: Registration, by: Actor, now: Date): Promise<ClientDocument> {
-  const metadata = clientMetadata.parse(registration.metadata);
+  const metadata = parseMetadata(deps, registration.metadata);
+  identifiers.parse(registration);
   const client_id = registration.client_id ?? deps.random(16).toString('base64url');
   const isPublic = metadata.token_endpoint_auth_method === 'none';
   const client_secret = isPublic ? undefined : (registration.client_secret ?? newSecret(deps));
@@ -50,7 +58,7 @@ export async function updateClient(
   return transact(deps.db, async (trx) => {
     const present = await clients.find(trx, client_id);
     if (!present) return undefined;
-    const metadata = clientMetadata.parse({ ...metadataOf(present), ...changes });
+    const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes });
     const columns = { ...columnsOf(metadata), updated_at: now };
     await clients.update(trx, client_id, columns);
     await record(trx, { event: 'client_updated', client_id }, by, now);
@@ -84,6 +92,17 @@ export async function removeClient(deps: Needs, client_id: string, by: Actor, no
     await record(trx, { event: 'client_deleted', client_id }, by, now);
     return true;
   });
+}
+
+const identifiers = z.object({ client_id: clientId.optional(), client_secret: clientSecret.optional() });
+
+/** Valid metadata that this server can serve: an algorithm without a key would fail at the token endpoint. */
+function parseMetadata({ config }: Pick<Needs, 'config'>, document: unknown): ClientMetadata {
+  const metadata = clientMetadata.parse(document);
+  const alg = metadata.id_token_signed_response_alg;
+  if (config.SIGNING_ALGS.includes(alg)) return metadata;
+  const message = `must be one of SIGNING_ALGS: ${config.SIGNING_ALGS.join(', ')}`;
+  throw new z.ZodError([{ code: 'custom', path: ['id_token_signed_response_alg'], message, input: alg }]);
 }
 
 // Only characters that survive form-encoding as they are: clients that forget to encode still work.

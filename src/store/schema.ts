@@ -41,7 +41,7 @@ export interface ClientsTable {
 }
 
 export interface Database {
-  subjects: { sub: string; kind: 'user' | 'client' };
+  subjects: { sub: string; kind: 'user' | 'client' | 'server' };
   clients: ClientsTable;
   client_secrets: {
     secret_id: string;

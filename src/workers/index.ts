@@ -2,12 +2,7 @@
 import type { Deps } from '../deps.ts';
 import { reloadKeys } from './reload-keys.ts';
 import { sweepExpired } from './sweep-expired.ts';
-
-/** A job: run every so many seconds. */
-export interface Worker {
-  every: number;
-  run(): Promise<void>;
-}
+import type { Worker } from './worker.ts';
 
 type Needs = Pick<Deps, 'db' | 'keys' | 'clock' | 'log'>;
 type Make = (deps: Needs) => Worker;

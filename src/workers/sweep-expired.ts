@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { FADES_AFTER } from '../protocol/throttle.ts';
 import { sweep } from '../store/sweep.ts';
-import type { Worker } from './index.ts';
+import type { Worker } from './worker.ts';
 
 export const sweepExpired = ({ db, clock }: Pick<Deps, 'db' | 'clock'>): Worker => ({
   every: 600,
