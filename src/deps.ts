@@ -1,11 +1,11 @@
 /** What the rooms are given, types only. main.ts builds the real ones, tests their own. */
 import type { Logger } from 'pino';
-import type { fetch as undiciFetch } from 'undici';
 import type { Config } from './config.ts';
 import type { KeyRing } from './keys/index.ts';
 import type { Secrets } from './keys/secrets.ts';
 import type { Directory } from './clients/directory.ts';
 import type { Guesses } from './clients/guesses.ts';
+import type { Outbound } from './platform/outbound.ts';
 import type { PasswordHasher } from './users/factors/password.ts';
 import type { Db } from './store/db.ts';
 import type { Random } from './store/handle.ts';
@@ -22,6 +22,7 @@ export interface Deps {
   /** The time now; a door reads it once per request. */
   readonly clock: () => Date;
   readonly random: Random;
-  readonly fetch: typeof undiciFetch;
+  /** Fetches what others name: guarded, bounded, one error for every failure. */
+  readonly fetch: Outbound;
   readonly log: Logger;
 }

@@ -2,7 +2,6 @@
 /** The process: config -> deps -> app -> listen -> close. The commands get `start` and `open` handed in. */
 import { join, resolve } from 'node:path';
 import closeWithGrace from 'close-with-grace';
-import { fetch } from 'undici';
 import { buildApp } from './app.ts';
 import { run } from './cli/index.ts';
 import { createDirectory } from './clients/directory.ts';
@@ -16,6 +15,7 @@ import { createKeyRing, ensureKeys } from './keys/index.ts';
 import { createSecrets } from './keys/secrets.ts';
 import { disciplinedClock, type DisciplinedClock } from './platform/clock.ts';
 import { createLog } from './platform/log.ts';
+import { createOutbound } from './platform/outbound.ts';
 import { attachPostgres, startPostgres, type RunningPostgres } from './platform/postgres/index.ts';
 import { random } from './platform/random.ts';
 import { ensureSecretFile, readSecretFile } from './platform/secret-file.ts';
@@ -68,9 +68,15 @@ function buildDeps(config: Config, log: Deps['log'], db: Db, clock: DisciplinedC
     passwords: createPasswordHasher(),
     clock: clock.now,
     random,
-    fetch,
+    // The demo application of development mode asks our own token endpoint.
+    fetch: createOutbound({ allow: config.mode === 'dev' ? [hostAndPort(config.ISSUER)] : [] }),
     log,
   });
+}
+
+function hostAndPort(address: string): string {
+  const { hostname, port, protocol } = new URL(address);
+  return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
 }
 
 const secretFileOf = (config: Config): string => join(resolve(config.DATA_DIR), 'secret-keys');

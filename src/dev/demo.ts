@@ -54,7 +54,7 @@ export function demoApplication({ config, secrets, fetch }: Needs): {
     }).catch((cause: unknown) => {
       throw temporarilyUnavailable('the demo could not reach the token endpoint', { cause });
     });
-    const tokens = (await answer.json()) as Record<string, unknown>;
+    const tokens = JSON.parse(answer.text) as Record<string, unknown>;
     const { id_token, access_token } = tokens;
     if (typeof access_token !== 'string' || typeof id_token !== 'string') {
       throw invalidRequest(
@@ -68,7 +68,7 @@ export function demoApplication({ config, secrets, fetch }: Needs): {
       token_response: Object.fromEntries(
         Object.entries(tokens).map(([name, value]) => [name, abbreviated(name, value)]),
       ),
-      userinfo: userinfo.ok ? ((await userinfo.json()) as Record<string, unknown>) : null,
+      userinfo: userinfo.status === 200 ? (JSON.parse(userinfo.text) as Record<string, unknown>) : null,
       again_url: `${ISSUER}/demo`,
       logout_url: `${ISSUER}/logout`,
     };

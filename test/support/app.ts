@@ -1,6 +1,5 @@
 /** The application under test: real Postgres, real keys, real hashing; time stands still until it is moved. */
 import type { FastifyInstance } from 'fastify';
-import { fetch } from 'undici';
 import { buildApp } from '../../src/app.ts';
 import { createDirectory } from '../../src/clients/directory.ts';
 import { createGuesses } from '../../src/clients/guesses.ts';
@@ -9,6 +8,7 @@ import type { Deps } from '../../src/deps.ts';
 import { createKeyRing, ensureKeys } from '../../src/keys/index.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { createOutbound } from '../../src/platform/outbound.ts';
 import { random } from '../../src/platform/random.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -63,7 +63,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     passwords: createPasswordHasher(),
     clock: clock.now,
     random,
-    fetch,
+    fetch: createOutbound({ allow: [] }),
     log,
   };
   await ensureKeys(db, secrets, config.SIGNING_ALGS, clock.now());
