@@ -5,6 +5,7 @@
 import type { Deps } from '../deps.ts';
 import type { AuthorizationRequest, ResponseTarget } from '../protocol/authorization-request.ts';
 import { invalidRequest, OAuthError } from '../protocol/error.ts';
+import { repeatedParameter } from '../protocol/form-encoding.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import { isRegisteredRedirectUri, isWebUri } from '../protocol/redirect-uri.ts';
 import type { Client } from '../store/clients.ts';
@@ -38,6 +39,8 @@ export async function findTarget(
   { directory }: Pick<Deps, 'directory'>,
   parameters: Parameters,
 ): Promise<{ client: Client; target: ResponseTarget }> {
+  const repeated = repeatedParameter(only(parameters, ['client_id', 'redirect_uri', 'state']));
+  if (repeated) throw repeated;
   const get = reader(parameters);
   const client_id = get('client_id');
   if (client_id === undefined) throw invalidRequest('client_id is missing');
@@ -48,12 +51,15 @@ export async function findTarget(
   if (!isRegisteredRedirectUri(redirect_uri, client.redirect_uris, client.application_type)) {
     throw new UnregisteredRedirectUri(redirect_uri, client);
   }
-  const mode = get('response_mode');
+  const mode = parameters['response_mode'];
   // A page cannot post to a private-use scheme: there even the refusal of form_post goes by query.
-  const usable = mode !== undefined && isResponseMode(mode) && (mode !== 'form_post' || isWebUri(redirect_uri));
+  const usable = typeof mode === 'string' && isResponseMode(mode) && (mode !== 'form_post' || isWebUri(redirect_uri));
   const response_mode = usable ? mode : 'query';
   return { client, target: { client_id, redirect_uri, response_mode, state: get('state') } };
 }
+
+const only = (parameters: Parameters, names: readonly string[]): Parameters =>
+  Object.fromEntries(Object.entries(parameters).filter(([name]) => names.includes(name)));
 
 /** Second half: everything else. Returns the refusal with its target instead of throwing. */
 export async function checkRequest(

@@ -28,11 +28,14 @@ export async function authenticate(
     throw invalidRequest('client_id does not match the authenticated client');
   }
 
-  const retry_after = guesses.blocked(proof.client_id, by.network, now);
+  // Without a secret nothing is guessed: a neighbour who guesses cannot slow down a public client's other users.
+  const guessing = presented.authorization !== undefined || presented.client_secret !== undefined;
+  const retry_after = guessing ? guesses.blocked(proof.client_id, by.network, now) : 0;
   if (retry_after > 0) throw tooManyRequests('too many failed attempts, wait and try again', { retry_after });
   const client = await directory.client(proof.client_id);
   if (client && proof.verify(client, now)) return client;
-  await guesses.failed({ client_id: proof.client_id, network: by.network, known: client !== undefined }, now);
+  if (guessing)
+    await guesses.failed({ client_id: proof.client_id, network: by.network, known: client !== undefined }, now);
   throw invalidClient('client authentication failed', {
     cause: client ? 'wrong secret, or a method the client does not use' : 'unknown client',
   });

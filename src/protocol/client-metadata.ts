@@ -99,6 +99,7 @@ export const presets = {
   web: { token_endpoint_auth_method: 'client_secret_basic', grant_types: [...interactive] },
   spa: { token_endpoint_auth_method: 'none', grant_types: [...interactive] },
   native: { token_endpoint_auth_method: 'none', application_type: 'native', grant_types: [...interactive] },
-  m2m: { token_endpoint_auth_method: 'client_secret_basic', grant_types: ['client_credentials'] },
+  // No default scope: those of the standard are for people.
+  m2m: { token_endpoint_auth_method: 'client_secret_basic', grant_types: ['client_credentials'], scope: '' },
 } as const satisfies Record<string, Partial<ClientMetadataInput>>;
 export type Preset = keyof typeof presets;

@@ -33,6 +33,8 @@ export interface Authentication {
   sub: string;
   amr: string[];
   acr: string;
+  /** Which password was proven, by the time it was set; null when none was. */
+  password_changed_at: Date | null;
 }
 
 /** Where a session comes from and how long it lives. */
@@ -45,10 +47,13 @@ export interface Start {
   via: string;
 }
 
-/** Starts a session with a new id. @throws OAuthError access_denied when the account was disabled meanwhile */
+/**
+ * Starts a session with a new id.
+ * @throws OAuthError access_denied when the account was disabled, or got another password, meanwhile
+ */
 export async function startSession(
   { db, random }: Needs,
-  { sub, amr, acr }: Authentication,
+  { sub, amr, acr, password_changed_at }: Authentication,
   { kind, ttl, replaces, via }: Start,
   by: Requester,
   now: Date,
@@ -57,9 +62,9 @@ export async function startSession(
   const { handle, ...key } = drawHandle(random, expires_at);
   const sid = replaces?.sub === sub ? replaces.sid : random(16).toString('base64url');
   await transact(db, async (trx) => {
-    if (replaces) await store.supersede(trx, replaces, now);
     const row = { ...key, sid, kind, sub, auth_time: now, amr, acr, created_at: now, seen_at: now, expires_at };
-    if (!(await store.insert(trx, row))) throw accessDenied('the account cannot sign in');
+    if (!(await store.insert(trx, row, password_changed_at))) throw accessDenied('the account cannot sign in');
+    if (replaces) await store.supersede(trx, replaces, now);
     await record(trx, { event: 'sign_in', sub, detail: { amr, via } }, by, now);
   });
   return { handle, ...key, sid };
@@ -74,7 +79,8 @@ export async function endSession(
 ): Promise<void> {
   await transact(db, async (trx) => {
     // The session first: a grant being made at this moment holds its row, and is seen by the next statement.
-    if (!(await store.end(trx, sid, now))) return;
+    // So is the row of a sign-in that took the session over while the first attempt waited for it.
+    if (!(await store.end(trx, sid, now)) && !(await store.end(trx, sid, now))) return;
     const grants_revoked = await grants.revokeOfSession(trx, sid, 'sign_out', now);
     await record(trx, { event: 'sign_out', sub, detail: { sid, grants_revoked } }, by, now);
   });
