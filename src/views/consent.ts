@@ -3,6 +3,7 @@ import { hidden } from './form.ts';
 import { html, type Html } from './html.ts';
 import { check, cross, key, moon, person as personIcon } from './icons.ts';
 import { page, type Frame } from './layout.ts';
+import { sendOnce } from './script.ts';
 
 export type ScopeGroup = 'identity' | 'access' | 'offline';
 
@@ -44,6 +45,7 @@ export function consentPage(props: ConsentPageProps): Html {
     heading: html`Allow access for ${namedClient(client)}`,
     lead: client.client_host,
     client,
+    scripts: [sendOnce],
     body: html`
       ${
         client.registered_by === 'self' &&

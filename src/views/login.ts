@@ -2,7 +2,7 @@ import { clientName, named, namedClient, plain, who, type ClientView } from './c
 import { hidden, problemAt, problemAttributes, problemSummary, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
-import { revealPassword } from './script.ts';
+import { revealPassword, sendOnce } from './script.ts';
 
 export type LoginPageProps = {
   frame: Frame;
@@ -32,7 +32,7 @@ export function loginPage(props: LoginPageProps): Html {
     heading: fixed_account ? 'Confirm it’s you' : client ? html`Sign in to ${namedClient(client)}` : 'Sign in',
     lead: reason ?? (fixed_account && client ? html`to go on to ${namedClient(client)}` : client?.client_host),
     client,
-    scripts: [revealPassword],
+    scripts: [revealPassword, sendOnce],
     body: html`
       ${problemSummary(problem, field)}
       ${fixed_account && who(fixed_account, switchLink(fixed_account, props.switch_url))}

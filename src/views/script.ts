@@ -45,3 +45,13 @@ for (const source of navigator.clipboard ? document.querySelectorAll('[data-copy
 
 /** Through the prototype: a field named submit would hide the form's own method. */
 export const submitForm = raw(`HTMLFormElement.prototype.submit.call(document.getElementById('form-post'));`);
+
+/** A second click while the first is on its way takes that back, and meets a request that has been answered. */
+export const sendOnce = raw(`
+for (const form of document.forms) {
+  let last = -Infinity;
+  form.addEventListener('submit', (event) => {
+    if (event.timeStamp - last < 2000) event.preventDefault();
+    else last = event.timeStamp;
+  });
+}`);

@@ -3,6 +3,7 @@ import { hidden } from './form.ts';
 import { html, type Html } from './html.ts';
 import { plus } from './icons.ts';
 import { page, type Frame } from './layout.ts';
+import { sendOnce } from './script.ts';
 
 export type SelectAccountPageProps = {
   frame: Frame;
@@ -20,6 +21,7 @@ export function selectAccountPage({ frame, action, form_token, client, person, c
     heading: 'Choose an account',
     lead: client && html`to go on to ${namedClient(client)}`,
     client,
+    scripts: [sendOnce],
     body: html`<form method="post" action="${action}">
       ${hidden({ form_token })}
       <div class="actions">

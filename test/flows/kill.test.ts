@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { aConsentedClient, deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';
 import { aVerifier, type AClient } from '../support/fixtures.ts';
 import { startServer } from '../support/server.ts';
-import { postTo, type Answer, type Visitor } from '../support/visitor.ts';
+import { postTo, summary, type Answer, type Visitor } from '../support/visitor.ts';
 
 const AT_ONCE = 16;
 /** How many answers each kill waits for; the first one waits for none. */
@@ -69,8 +69,7 @@ async function outcome(first: Answer | undefined, fields: Fields): Promise<strin
   const given = [first, retry].flatMap((answer) => [answer?.json['access_token'], answer?.json['refresh_token']]);
   const alive = await Promise.all(given.filter((token) => token !== undefined).map(isActive));
   const before = first ? `answered ${first.status}` : 'cut off';
-  const then = `${retry.status} ${String(retry.json['error'] ?? '')}`.trim();
-  return `${before}, then ${then}, ${alive.filter((active) => active === true).length} tokens alive`;
+  return `${before}, then ${summary(retry)}, ${alive.filter((active) => active === true).length} tokens alive`;
 }
 
 test.each([

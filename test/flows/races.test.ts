@@ -3,7 +3,7 @@ import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aConsentedClient, deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';
 import { authorizationUrl, aVerifier, PASSWORD, type AClient } from '../support/fixtures.ts';
-import { formTokenIn, postTo, Visitor, type Answer } from '../support/visitor.ts';
+import { formTokenIn, postTo, summary, Visitor, type Answer } from '../support/visitor.ts';
 
 const RACERS = 50;
 const ROUNDS = 20;
@@ -80,16 +80,13 @@ const successes = (answers: Answer[]): Answer[] => answers.filter(({ status }) =
 /** Every answer, counted: readable when a round goes wrong. */
 const tally = (answers: Answer[]): Record<string, number> => {
   const counts: Record<string, number> = {};
-  for (const { status, json } of answers) {
-    const what = `${status} ${status === 200 ? 'tokens' : String(json['error'])}`;
-    counts[what] = (counts[what] ?? 0) + 1;
-  }
+  for (const what of answers.map(summary)) counts[what] = (counts[what] ?? 0) + 1;
   return counts;
 };
 
 /** One winner at most, and exact errors for the rest. */
 function expectOneWinner(answers: Answer[]): void {
-  expect(tally(answers)).toEqual({ '200 tokens': 1, '400 invalid_grant': RACERS - 1 });
+  expect(tally(answers)).toEqual({ 200: 1, '400 invalid_grant': RACERS - 1 });
 }
 
 describe('strict, as it comes', () => {
@@ -177,7 +174,7 @@ describe('with REFRESH_TOKEN_RETRY_WINDOW=30', () => {
     let refresh_token = await track.refreshToken();
     for (let round = 0; round < ROUNDS; round += 1) {
       const answers = await track.race({ grant_type: 'refresh_token', refresh_token });
-      expect(tally(answers)).toEqual({ '200 tokens': RACERS });
+      expect(tally(answers)).toEqual({ 200: RACERS });
       const given = new Set(answers.map(({ json }) => json['refresh_token']));
       expect(given.size).toBe(1);
       refresh_token = String([...given][0]);

@@ -14,17 +14,21 @@ export interface Application {
   callback: string;
   /** The parameters of its callbacks so far, and how they came. */
   called: Array<{ method: string; parameters: Record<string, string> }>;
+  /** Lets its next answers wait until the returned function is called. */
+  hold(): () => void;
   close(): Promise<void>;
 }
 
 export async function startApplication(): Promise<Application> {
   const port = await freePort();
   const called: Application['called'] = [];
+  let held: Promise<void> | undefined;
   const server = createServer((request, response) => {
-    void text(request).then((body) => {
+    void text(request).then(async (body) => {
       const { pathname, search, searchParams } = new URL(request.url!, `http://localhost:${port}`);
       const parameters = Object.fromEntries(body === '' ? searchParams : new URLSearchParams(body));
       if (pathname === '/callback' && search + body !== '') called.push({ method: request.method!, parameters });
+      await held;
       response.setHeader('content-type', 'text/html; charset=utf-8');
       response.end('<!doctype html><title>The application</title><link rel="icon" href="data:,">');
     });
@@ -34,6 +38,11 @@ export async function startApplication(): Promise<Application> {
   return {
     callback: `http://localhost:${port}/callback`,
     called,
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
     async close() {
       server.closeAllConnections();
       server.close();

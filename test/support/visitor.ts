@@ -110,3 +110,9 @@ export async function readAnswer(answer: Response): Promise<Answer> {
   const json = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
   return { status: answer.status, headers: Object.fromEntries(answer.headers), json };
 }
+
+/** For lists of outcomes: `200`, or `400 invalid_grant`. */
+export function summary({ status, json }: Answer): string {
+  const { error } = json;
+  return typeof error === 'string' ? `${status} ${error}` : String(status);
+}
