@@ -34,6 +34,7 @@ const environment = z.object({
     .refine((entries) => entries.every((entry) => CIDR.test(entry)), 'must be addresses or CIDR ranges')
     .default([]),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  REQUIRE_PUSHED_AUTHORIZATION_REQUESTS: z.stringbool().default(false),
   REQUIRE_PKCE: z.enum(['public', 'all']).default('public'),
   AUTHORIZATION_CODE_TTL: seconds(1, 600, 60),
   ACCESS_TOKEN_TTL: seconds(1, MAX_TOKEN_TTL, 600),
@@ -44,6 +45,10 @@ const environment = z.object({
   SESSION_TTL: seconds(60, MAX_GRANT_TTL, 1_209_600),
   SESSION_IDLE_TTL: seconds(60, MAX_GRANT_TTL, 86_400),
   ID_TOKEN_CLAIMS: z.enum(['scope', 'minimal']).default('scope'),
+  CLIENT_ASSERTION_AUDIENCE: z.enum(['any', 'issuer']).default('any'),
+  OUTBOUND_ALLOW: list
+    .refine((entries) => entries.every((entry) => /^[^\s/]+:\d{1,5}$/.test(entry)), 'must be host:port entries')
+    .default([]),
   SIGNING_ALGS: list
     .pipe(z.array(z.enum(SIGNING_ALGS)).min(1))
     // OpenID Connect Core §15.1: every client may count on RS256.

@@ -33,16 +33,18 @@ export class UnregisteredRedirectUri extends OAuthError {
   }
 }
 
-/** First half: who asks, and where the answer goes. @throws OAuthError for a page; nothing is ever redirected by it */
-export async function findTarget(
-  { directory }: Pick<Deps, 'directory'>,
-  parameters: Parameters,
-): Promise<{ client: Client; target: ResponseTarget }> {
-  const get = reader(parameters);
-  const client_id = get('client_id');
+/** First half: who asks. @throws OAuthError for a page; nothing is ever redirected by it */
+export async function findClient({ directory }: Pick<Deps, 'directory'>, parameters: Parameters): Promise<Client> {
+  const client_id = reader(parameters)('client_id');
   if (client_id === undefined) throw invalidRequest('client_id is missing');
   const client = await directory.client(client_id);
   if (!client) throw invalidRequest('client_id is not known here');
+  return client;
+}
+
+/** First half: where the answer goes. @throws OAuthError when redirect_uri is not registered */
+export function targetOf(client: Client, parameters: Parameters): ResponseTarget {
+  const get = reader(parameters);
   const redirect_uri = get('redirect_uri');
   if (redirect_uri === undefined) throw invalidRequest('redirect_uri is missing');
   if (!isRegisteredRedirectUri(redirect_uri, client.redirect_uris, client.application_type)) {
@@ -52,7 +54,7 @@ export async function findTarget(
   // A page cannot post to a private-use scheme: there even the refusal of form_post goes by query.
   const usable = mode !== undefined && isResponseMode(mode) && (mode !== 'form_post' || isWebUri(redirect_uri));
   const response_mode = usable ? mode : 'query';
-  return { client, target: { client_id, redirect_uri, response_mode, state: get('state') } };
+  return { client_id: client.client_id, redirect_uri, response_mode, state: get('state') };
 }
 
 /** Second half: everything else. Returns the refusal with its target instead of throwing. */
@@ -62,8 +64,9 @@ export async function checkRequest(
   target: ResponseTarget,
   parameters: Parameters,
   now: Date,
+  { pushed }: { pushed: boolean },
 ): Promise<AuthorizationRequest | RefusedAtTarget> {
-  const context: CheckContext = { deps, client, now, parameters, get: reader(parameters) };
+  const context: CheckContext = { deps, client, now, pushed, parameters, get: reader(parameters) };
   const request: AuthorizationRequest = { ...target, scope: [], resource: [], prompt: [] };
   try {
     for (const check of Object.values<Check>(checks)) Object.assign(request, await check(context));

@@ -35,8 +35,7 @@ export async function register(deps: Needs, registration: Registration, by: Acto
   const metadata = parseMetadata(deps, registration.metadata);
   identifiers.parse(registration);
   const client_id = registration.client_id ?? deps.random(16).toString('base64url');
-  const isPublic = metadata.token_endpoint_auth_method === 'none';
-  const client_secret = isPublic ? undefined : (registration.client_secret ?? newSecret(deps));
+  const client_secret = usesSecret(metadata) ? (registration.client_secret ?? newSecret(deps)) : undefined;
   const row = { ...columnsOf(metadata), client_id, created_at: now, updated_at: now };
   await transact(deps.db, async (trx) => {
     if (!(await clients.insert(trx, row))) throw new ClientExists(client_id);
@@ -76,7 +75,7 @@ export async function rotateSecret(
 ): Promise<{ client_id: string; client_secret: string } | undefined> {
   return transact(deps.db, async (trx) => {
     const client = await clients.find(trx, client_id);
-    if (!client || client.token_endpoint_auth_method === 'none') return undefined;
+    if (!client || !usesSecret(client)) return undefined;
     await clients.expireSecrets(trx, client_id, secondsAfter(now, overlap));
     await addSecret(deps, trx, client_id, client_secret, now);
     await record(trx, { event: 'client_secret_added', client_id }, by, now);
@@ -118,12 +117,18 @@ async function addSecret(deps: Needs, trx: Trx, client_id: string, secret: strin
   });
 }
 
+const usesSecret = ({ token_endpoint_auth_method }: Pick<ClientMetadata, 'token_endpoint_auth_method'>): boolean =>
+  token_endpoint_auth_method.startsWith('client_secret_');
+
 const OPTIONAL = [
   'client_name',
   'client_uri',
   'logo_uri',
   'policy_uri',
   'tos_uri',
+  'token_endpoint_auth_signing_alg',
+  'jwks',
+  'jwks_uri',
   'access_token_format',
   'access_token_ttl',
   'id_token_ttl',

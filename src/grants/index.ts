@@ -3,9 +3,8 @@
  * each grant's own file holds only its difference.
  */
 import { z } from 'zod';
-import { authenticate } from '../clients/authenticate.ts';
-import type { PresentedCredentials } from '../clients/auth-methods.ts';
-import type { Deps } from '../deps.ts';
+import { authenticate, type Needs as AuthenticateNeeds } from '../clients/authenticate.ts';
+import type { PresentedCredentials } from '../clients/auth-methods/method.ts';
 import { logIssued, type Requester } from '../events/index.ts';
 import type { GrantType } from '../protocol/client-metadata.ts';
 import { OAuthError, unauthorizedClient } from '../protocol/error.ts';
@@ -34,7 +33,7 @@ const shared = z.object({ grant_type: z.string().max(200) });
 
 /** Exchanges a grant for tokens. @throws OAuthError */
 export async function exchange(
-  deps: GrantDeps & Pick<Deps, 'guesses'>,
+  deps: GrantDeps & AuthenticateNeeds,
   { parameters, credentials, by, now }: TokenRequest,
 ): Promise<TokenResponse> {
   const { grant_type } = parseParameters(shared, parameters);

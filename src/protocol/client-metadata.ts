@@ -2,9 +2,11 @@
 import { z } from 'zod';
 import { isScopeToken } from './scope.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
+import { publicJwks } from './jwks.ts';
+import { ASSERTION_ALGS } from './jwt-assertion.ts';
 import { SIGNING_ALGS } from './signing-alg.ts';
 
-export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const;
+export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const;
 export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token'] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 export type GrantType = (typeof GRANT_TYPES)[number];
@@ -34,6 +36,9 @@ const fields = z.strictObject({
   contacts: z.array(z.string().min(1).max(320)).max(20).default([]),
   application_type: z.enum(['web', 'native']).default('web'),
   token_endpoint_auth_method: z.enum(AUTH_METHODS).default('client_secret_basic'),
+  token_endpoint_auth_signing_alg: z.enum(ASSERTION_ALGS).optional(),
+  jwks: publicJwks.optional(),
+  jwks_uri: uri.optional(),
   redirect_uris: z.array(z.string()).max(100).default([]),
   post_logout_redirect_uris: z.array(z.string()).max(100).default([]),
   grant_types: z.array(z.enum(GRANT_TYPES)).min(1).default(['authorization_code']),
@@ -49,6 +54,7 @@ const fields = z.strictObject({
   refresh_token_idle_ttl: grantTtl.optional(),
   id_token_claims: z.enum(['scope', 'minimal']).optional(),
   require_pkce: z.boolean().default(false),
+  require_pushed_authorization_requests: z.boolean().default(false),
   skip_consent: z.boolean().default(false),
   may_introspect: z.boolean().default(false),
 });
@@ -76,6 +82,12 @@ export const clientMetadata = fields.superRefine((client, context) => {
   // RFC 6749 §4.4: only for clients that can keep a secret.
   if (isPublic && client.grant_types.includes('client_credentials')) {
     problem('grant_types', 'client_credentials is only for confidential clients');
+  }
+  const hasKeys = client.jwks !== undefined || client.jwks_uri !== undefined;
+  // RFC 7591 §2: one or the other.
+  if (client.jwks !== undefined && client.jwks_uri !== undefined) problem('jwks_uri', 'cannot stand beside jwks');
+  if (client.token_endpoint_auth_method === 'private_key_jwt' && !hasKeys) {
+    problem('jwks', 'is needed for private_key_jwt, or jwks_uri');
   }
   if (isPublic && client.may_introspect) problem('may_introspect', 'is only for confidential clients');
   // RFC 8252 §8.6: anybody can pretend to be this client, so the person is asked each time.

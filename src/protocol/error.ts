@@ -17,6 +17,8 @@ const catalogue = {
   // RFC 6750 §3.1
   invalid_token: 401,
   insufficient_scope: 403,
+  // RFC 9101 §6.2, RFC 9126 §4
+  invalid_request_uri: 400,
   // RFC 8707 §2
   invalid_target: 400,
   // RFC 7009 §2.2.1

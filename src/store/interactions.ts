@@ -8,7 +8,15 @@ import type { Database } from './schema.ts';
 export type Interaction = Selectable<Database['interactions']>;
 type NewInteraction = Pick<
   Interaction,
-  'expires_bucket' | 'hash' | 'browser_hash' | 'client_id' | 'sign_in_after' | 'created_at' | 'expires_at'
+  | 'expires_bucket'
+  | 'hash'
+  | 'browser_hash'
+  | 'client_id'
+  | 'sign_in_after'
+  | 'pushed_bucket'
+  | 'pushed_hash'
+  | 'created_at'
+  | 'expires_at'
 > & { request: AuthorizationRequest };
 
 export async function insert(db: Db, { request, ...interaction }: NewInteraction): Promise<void> {
@@ -65,3 +73,7 @@ export async function answer(db: Db, { expires_bucket, hash }: HandleKey, now: D
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }
+
+/** The pushed request an interaction came from. */
+export const pushedOf = ({ pushed_bucket, pushed_hash }: Interaction): HandleKey | null =>
+  pushed_bucket === null || pushed_hash === null ? null : { expires_bucket: pushed_bucket, hash: pushed_hash };

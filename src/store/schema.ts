@@ -3,11 +3,12 @@ import type { ColumnType, Generated } from 'kysely';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import type { PersonClaims } from '../protocol/claims.ts';
 import type { AuthMethod, GrantType } from '../protocol/client-metadata.ts';
+import type { PublicJwks } from '../protocol/jwks.ts';
 import type { ApplicationType } from '../protocol/redirect-uri.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 
 /** jsonb: read as a value, written as text (pg would write a JavaScript array as a Postgres one). */
-type Json<T> = ColumnType<T, string, string>;
+type Json<T> = ColumnType<T, string | (null extends T ? null : never), string | (null extends T ? null : never)>;
 type Nullable<T> = T | null;
 export type TokenFormat = 'jwt' | 'opaque';
 
@@ -21,6 +22,9 @@ export interface ClientsTable {
   contacts: string[];
   application_type: ApplicationType;
   token_endpoint_auth_method: AuthMethod;
+  token_endpoint_auth_signing_alg: Nullable<string>;
+  jwks: Json<Nullable<PublicJwks>>;
+  jwks_uri: Nullable<string>;
   redirect_uris: string[];
   post_logout_redirect_uris: string[];
   grant_types: GrantType[];
@@ -34,6 +38,7 @@ export interface ClientsTable {
   refresh_token_idle_ttl: Nullable<number>;
   id_token_claims: Nullable<'scope' | 'minimal'>;
   require_pkce: boolean;
+  require_pushed_authorization_requests: boolean;
   skip_consent: boolean;
   may_introspect: boolean;
   created_at: Date;
@@ -104,9 +109,20 @@ export interface Database {
     selected_sub: Nullable<string>;
     consented_sid: Nullable<string>;
     refused_error: Nullable<string>;
+    pushed_bucket: Nullable<number>;
+    pushed_hash: Nullable<Buffer>;
     answered_at: Nullable<Date>;
     created_at: Date;
     expires_at: Date;
+  };
+  pushed_requests: {
+    expires_bucket: number;
+    hash: Buffer;
+    client_id: string;
+    request: Json<AuthorizationRequest>;
+    created_at: Date;
+    expires_at: Date;
+    used_at: Nullable<Date>;
   };
   consents: { sub: string; client_id: string; resource: string; scope: string[]; updated_at: Date };
   grants: {

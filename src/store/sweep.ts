@@ -9,6 +9,7 @@ import { bucketOf } from './handle.ts';
  */
 const SHORT_LIVED = {
   interactions: 'hash',
+  pushed_requests: 'hash',
   sessions: 'hash',
   access_tokens: 'hash',
   revoked_tokens: 'jti',

@@ -1,6 +1,6 @@
 /** /interaction/{id}/consent: the person sees who asks for what, and where the answer goes. */
 import type { FastifyInstance } from 'fastify';
-import { decideConsent } from '../../authorize/index.ts';
+import { decideConsent } from '../../authorize/interaction.ts';
 import { OFFLINE_ACCESS } from '../../protocol/scope.ts';
 import { consentPage, type ConsentPageProps } from '../../views/consent.ts';
 import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';

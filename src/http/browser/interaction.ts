@@ -1,6 +1,6 @@
 /** GET /interaction/{id}: goes on from where a request stands. Every page of a request posts to itself and returns here. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { alreadyAnswered, open, resume, type Opened } from '../../authorize/index.ts';
+import { alreadyAnswered, open, resume, type Opened } from '../../authorize/interaction.ts';
 import type { Step } from '../../authorize/next-step.ts';
 import { accessDenied, invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { readHandle } from '../../store/handle.ts';

@@ -10,6 +10,7 @@ import { formBodyParser } from '../request.ts';
 import { discovery } from './discovery.ts';
 import { introspect } from './introspect.ts';
 import { jwks } from './jwks.ts';
+import { par } from './par.ts';
 import { revoke } from './revoke.ts';
 import { token } from './token.ts';
 import { userinfo } from './userinfo.ts';
@@ -25,7 +26,7 @@ export async function oauth(app: FastifyInstance, deps: Deps): Promise<void> {
     done();
   });
   app.setErrorHandler((error, request, reply) => sendError(deps, error, request, reply));
-  for (const endpoint of [token, userinfo, introspect, revoke, discovery, jwks]) endpoint(app, deps);
+  for (const endpoint of [token, userinfo, introspect, revoke, par, discovery, jwks]) endpoint(app, deps);
 }
 
 /** RFC 6749 §5.2 and RFC 6750 §3, from whatever was thrown. */
