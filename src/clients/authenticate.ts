@@ -30,11 +30,13 @@ export async function authenticate(
     throw invalidRequest('client_id does not match the authenticated client');
   }
 
-  const retry_after = guesses.blocked(proof.client_id, by.network, now);
+  const retry_after = proof.guessable ? guesses.blocked(proof.client_id, by.network, now) : 0;
   if (retry_after > 0) throw tooManyRequests('too many failed attempts, wait and try again', { retry_after });
   const client = await directory.client(proof.client_id);
   const refuted = client ? await proof.refute(client, { deps, now }) : 'unknown client';
   if (client && refuted === undefined) return client;
-  await guesses.failed({ client_id: proof.client_id, network: by.network, known: client !== undefined }, now);
+  if (proof.guessable) {
+    await guesses.failed({ client_id: proof.client_id, network: by.network, known: client !== undefined }, now);
+  }
   throw invalidClient('client authentication failed', { cause: refuted });
 }

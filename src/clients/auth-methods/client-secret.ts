@@ -16,6 +16,7 @@ export const clientSecretPost: Method = ({ client_id, client_secret }) =>
 
 const secretProof = (client_id: string, secret: string): Proof => ({
   client_id,
+  guessable: true,
   refute: (client, { now }) => (isSecretOf(client, secret, now) ? undefined : 'wrong secret, or not a secret client'),
 });
 

@@ -21,6 +21,8 @@ export interface ProofContext {
 export interface Proof {
   /** The client they claim to be of. */
   client_id: string;
+  /** Could it be guessed? Then failures are counted; a signature cannot, and a name is no secret. */
+  guessable: boolean;
   /** Undefined when they prove it; else why not, for the log. Another method than the registered one proves nothing. */
   refute(client: Client, context: ProofContext): string | undefined | Promise<string | undefined>;
 }

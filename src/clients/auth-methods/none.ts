@@ -6,6 +6,7 @@ export const none: Method = ({ client_id, client_secret, client_assertion, autho
   if (client_id === undefined || !silent) return undefined;
   return {
     client_id,
+    guessable: false,
     refute: (client) => (client.token_endpoint_auth_method === 'none' ? undefined : 'the client is not public'),
   };
 };

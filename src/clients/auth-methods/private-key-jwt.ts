@@ -12,7 +12,7 @@ export const privateKeyJwt: Method = ({ client_assertion, client_assertion_type 
   if (client_assertion_type !== CLIENT_ASSERTION_TYPE) throw invalidRequest('client_assertion_type is not supported');
   const client_id = claimedSubject(client_assertion);
   if (client_id === undefined) throw invalidClient('client_assertion is not a JWT with a sub');
-  return { client_id, refute: (client, context) => refute(client, client_assertion, context) };
+  return { client_id, guessable: false, refute: (client, context) => refute(client, client_assertion, context) };
 };
 
 // RFC 7523bis: an assertion may say what it is; anything else it says it is, it is not.
