@@ -83,6 +83,8 @@ async function wait(
     sign_in_after,
     pushed_bucket: pushed?.expires_bucket ?? null,
     pushed_hash: pushed?.hash ?? null,
+    device_bucket: null,
+    device_hash: null,
     created_at,
     expires_at,
   });

@@ -6,6 +6,7 @@ import { transact } from '../store/db.ts';
 import * as interactions from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import { answerNow, consentKey, situate, type Needs, type Outcome } from './answer.ts';
+import { finishDevice } from './device.ts';
 import { nextStep, type Situation, type Step } from './next-step.ts';
 import { respond } from './response-modes.ts';
 
@@ -31,7 +32,9 @@ export async function open(
 }
 
 /** Goes on from where the interaction stands: the answer, once, or the step that is next. */
-export async function resume(deps: Needs, opened: Opened): Promise<Outcome> {
+export async function resume(deps: Needs, opened: Opened, by: Requester): Promise<Outcome> {
+  const device = interactions.deviceOf(opened.row);
+  if (device) return finishDevice(deps, opened, device, by);
   const { row, request, now, id, step } = opened;
   if (row.refused_error !== null) {
     const refusal = accessDenied('the person did not allow the request');

@@ -30,6 +30,12 @@ export type AuditEvent =
       client_id: string;
       detail: { scope: readonly string[]; resource: string };
     }
+  | {
+      event: 'device_decided';
+      sub: string | null;
+      client_id: string;
+      detail: { grant_type: string; outcome: string };
+    }
   | { event: 'authorization_revoked'; sub: string | null; client_id: string; detail: { gid?: string; jti?: string } }
   | { event: 'code_replay' | 'refresh_token_reuse'; client_id: string; detail: { gid: string | null } }
   | {

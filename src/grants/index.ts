@@ -12,6 +12,7 @@ import { parseParameters, type Parameters } from '../protocol/parameters.ts';
 import { issue, type TokenResponse } from '../tokens/issue.ts';
 import { authorizationCode } from './authorization-code.ts';
 import { clientCredentials } from './client-credentials.ts';
+import { deviceCode } from './device-code.ts';
 import type { Grant, GrantDeps } from './grant.ts';
 import { refreshToken } from './refresh-token.ts';
 
@@ -19,6 +20,7 @@ export const grants = {
   authorization_code: authorizationCode,
   client_credentials: clientCredentials,
   refresh_token: refreshToken,
+  'urn:ietf:params:oauth:grant-type:device_code': deviceCode,
 } as const satisfies Record<GrantType, Grant<unknown>>;
 
 /** A token request, as the door parsed it. */

@@ -7,7 +7,8 @@ import { ASSERTION_ALGS } from './jwt-assertion.ts';
 import { SIGNING_ALGS } from './signing-alg.ts';
 
 export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const;
-export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token'] as const;
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token', DEVICE_GRANT] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 export type GrantType = (typeof GRANT_TYPES)[number];
 
@@ -73,8 +74,8 @@ export const clientMetadata = fields.superRefine((client, context) => {
     }
   }
   if (usesCode && client.redirect_uris.length === 0) problem('redirect_uris', 'needs at least one redirect URI');
-  if (client.grant_types.includes('refresh_token') && !usesCode) {
-    problem('grant_types', 'refresh_token needs authorization_code beside it');
+  if (client.grant_types.includes('refresh_token') && !usesCode && !client.grant_types.includes(DEVICE_GRANT)) {
+    problem('grant_types', 'refresh_token needs authorization_code or device_code beside it');
   }
   if (client.response_types !== undefined && client.response_types.length > 0 !== usesCode) {
     problem('response_types', 'code goes with the grant type authorization_code');
@@ -111,6 +112,11 @@ export const presets = {
   web: { token_endpoint_auth_method: 'client_secret_basic', grant_types: [...interactive] },
   spa: { token_endpoint_auth_method: 'none', grant_types: [...interactive] },
   native: { token_endpoint_auth_method: 'none', application_type: 'native', grant_types: [...interactive] },
+  device: {
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
+    grant_types: [DEVICE_GRANT, 'refresh_token'],
+  },
   m2m: { token_endpoint_auth_method: 'client_secret_basic', grant_types: ['client_credentials'] },
 } as const satisfies Record<string, Partial<ClientMetadataInput>>;
 export type Preset = keyof typeof presets;

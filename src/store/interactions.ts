@@ -15,6 +15,8 @@ type NewInteraction = Pick<
   | 'sign_in_after'
   | 'pushed_bucket'
   | 'pushed_hash'
+  | 'device_bucket'
+  | 'device_hash'
   | 'created_at'
   | 'expires_at'
 > & { request: AuthorizationRequest };
@@ -77,3 +79,7 @@ export async function answer(db: Db, { expires_bucket, hash }: HandleKey, now: D
 /** The pushed request an interaction came from. */
 export const pushedOf = ({ pushed_bucket, pushed_hash }: Interaction): HandleKey | null =>
   pushed_bucket === null || pushed_hash === null ? null : { expires_bucket: pushed_bucket, hash: pushed_hash };
+
+/** The device code an interaction decides about. */
+export const deviceOf = ({ device_bucket, device_hash }: Interaction): HandleKey | null =>
+  device_bucket === null || device_hash === null ? null : { expires_bucket: device_bucket, hash: device_hash };

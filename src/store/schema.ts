@@ -111,6 +111,8 @@ export interface Database {
     refused_error: Nullable<string>;
     pushed_bucket: Nullable<number>;
     pushed_hash: Nullable<Buffer>;
+    device_bucket: Nullable<number>;
+    device_hash: Nullable<Buffer>;
     answered_at: Nullable<Date>;
     created_at: Date;
     expires_at: Date;
@@ -123,6 +125,21 @@ export interface Database {
     created_at: Date;
     expires_at: Date;
     used_at: Nullable<Date>;
+  };
+  device_codes: {
+    expires_bucket: number;
+    hash: Buffer;
+    user_code_hash: Buffer;
+    client_id: string;
+    scope: string[];
+    resource: string[];
+    poll_interval: number;
+    polled_at: Nullable<Date>;
+    grant_id: Nullable<string>;
+    denied_at: Nullable<Date>;
+    used_at: Nullable<Date>;
+    created_at: Date;
+    expires_at: Date;
   };
   consents: { sub: string; client_id: string; resource: string; scope: string[]; updated_at: Date };
   grants: {

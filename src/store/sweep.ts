@@ -15,6 +15,7 @@ const SHORT_LIVED = {
   revoked_tokens: 'jti',
   replays: 'hash',
   authorization_codes: 'hash',
+  device_codes: 'hash',
   refresh_tokens: 'hash',
   grants: 'grant_id',
 } as const;

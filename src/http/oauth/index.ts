@@ -7,6 +7,7 @@ import { rateLimits } from '../rate-limit.ts';
 import { refused } from '../refusal.ts';
 import { BODY_LIMIT } from '../server.ts';
 import { formBodyParser } from '../request.ts';
+import { deviceAuthorization } from './device-authorization.ts';
 import { discovery } from './discovery.ts';
 import { introspect } from './introspect.ts';
 import { jwks } from './jwks.ts';
@@ -26,7 +27,8 @@ export async function oauth(app: FastifyInstance, deps: Deps): Promise<void> {
     done();
   });
   app.setErrorHandler((error, request, reply) => sendError(deps, error, request, reply));
-  for (const endpoint of [token, userinfo, introspect, revoke, par, discovery, jwks]) endpoint(app, deps);
+  for (const endpoint of [token, userinfo, introspect, revoke, par, deviceAuthorization, discovery, jwks])
+    endpoint(app, deps);
 }
 
 /** RFC 6749 §5.2 and RFC 6750 §3, from whatever was thrown. */
