@@ -129,6 +129,7 @@ const OPTIONAL = [
   'token_endpoint_auth_signing_alg',
   'jwks',
   'jwks_uri',
+  'backchannel_logout_uri',
   'access_token_format',
   'access_token_ttl',
   'id_token_ttl',

@@ -54,6 +54,8 @@ const fields = z.strictObject({
   refresh_token_ttl: grantTtl.optional(),
   refresh_token_idle_ttl: grantTtl.optional(),
   id_token_claims: z.enum(['scope', 'minimal']).optional(),
+  backchannel_logout_uri: uri.refine((text) => !text.includes('#'), 'must not have a fragment').optional(),
+  backchannel_logout_session_required: z.boolean().default(false),
   require_pkce: z.boolean().default(false),
   require_pushed_authorization_requests: z.boolean().default(false),
   skip_consent: z.boolean().default(false),

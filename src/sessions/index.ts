@@ -6,6 +6,7 @@ import { secondsAfter } from '../protocol/numeric-date.ts';
 import { transact } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
 import { drawHandle, readHandle, type Handle, type HandleKey } from '../store/handle.ts';
+import * as notices from '../store/logout-notices.ts';
 import * as store from '../store/sessions.ts';
 
 export type { LiveSession } from '../store/sessions.ts';
@@ -75,6 +76,8 @@ export async function endSession(
   await transact(db, async (trx) => {
     // The session first: a grant being made at this moment holds its row, and is seen by the next statement.
     if (!(await store.end(trx, sid, now))) return;
+    // Before the grants are revoked or not: whoever was granted something knew this session.
+    await notices.enqueue(trx, [sid], now);
     const grants_revoked = await grants.revokeOfSession(trx, sid, 'sign_out', now);
     await record(trx, { event: 'sign_out', sub, detail: { sid, grants_revoked } }, by, now);
   });

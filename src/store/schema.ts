@@ -37,6 +37,8 @@ export interface ClientsTable {
   refresh_token_ttl: Nullable<number>;
   refresh_token_idle_ttl: Nullable<number>;
   id_token_claims: Nullable<'scope' | 'minimal'>;
+  backchannel_logout_uri: Nullable<string>;
+  backchannel_logout_session_required: boolean;
   require_pkce: boolean;
   require_pushed_authorization_requests: boolean;
   skip_consent: boolean;
@@ -210,6 +212,17 @@ export interface Database {
     created_at: Date;
     activates_at: Date;
     retired_at: Nullable<Date>;
+  };
+  logout_notices: {
+    notice_id: Generated<string>;
+    client_id: string;
+    sub: string;
+    sid: string;
+    attempts: number;
+    next_at: Date;
+    dead_at: Nullable<Date>;
+    last_failure: Nullable<string>;
+    created_at: Date;
   };
   audit_events: {
     event_id: Generated<string>;
