@@ -56,6 +56,8 @@ const environment = z.object({
     .default(['RS256', 'ES256']),
   ACCESS_TOKEN_SIGNING_ALG: z.enum(SIGNING_ALGS).default('RS256'),
   PASSWORD_MIN_LENGTH: z.coerce.number().int().min(8).max(64).default(8),
+  REGISTRATION: z.enum(['off', 'token', 'open']).default('off'),
+  REGISTRATION_SCOPE: z.string().default('openid profile email offline_access'),
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   TOKEN_RATE_LIMIT: seconds(0, 10_000_000, 0),
 });

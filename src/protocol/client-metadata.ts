@@ -62,6 +62,16 @@ const fields = z.strictObject({
   may_introspect: z.boolean().default(false),
 });
 
+/** Every member of a metadata document. */
+export const METADATA_MEMBERS = Object.keys(fields.shape);
+
+/** Members that a client may set of itself (RFC 7591): those of the standards, not what only an operator may decide. */
+export const SELF_REGISTERABLE: ReadonlySet<string> = new Set(
+  METADATA_MEMBERS.filter(
+    (name) => !/^(skip_consent|may_introspect|require_pkce|allowed_origins|(access|id|refresh)_token_.*)$/.test(name),
+  ),
+);
+
 /** A whole metadata document: every field checked alone and against the others, defaults filled in. */
 export const clientMetadata = fields.superRefine((client, context) => {
   const problem = (path: string, message: string): void =>

@@ -23,6 +23,9 @@ const catalogue = {
   expired_token: 400,
   // RFC 9101 §6.2, RFC 9126 §4
   invalid_request_uri: 400,
+  // RFC 7591 §3.2.2
+  invalid_redirect_uri: 400,
+  invalid_client_metadata: 400,
   // RFC 8707 §2
   invalid_target: 400,
   // RFC 7009 §2.2.1
@@ -94,6 +97,8 @@ export const invalidClient = refusal('invalid_client');
 export const invalidGrant = refusal('invalid_grant');
 export const unauthorizedClient = refusal('unauthorized_client');
 export const invalidScope = refusal('invalid_scope');
+export const invalidRedirectUri = refusal('invalid_redirect_uri');
+export const invalidClientMetadata = refusal('invalid_client_metadata');
 export const invalidTarget = refusal('invalid_target');
 export const invalidToken = refusal('invalid_token');
 export const insufficientScope = refusal('insufficient_scope');

@@ -81,3 +81,18 @@ export async function expireSecrets(trx: Trx, client_id: string, expires_at: Dat
     .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', expires_at)]))
     .execute();
 }
+
+/**
+ * Removes clients that registered themselves before `created_before`, were never used and hold no live grant. Returns
+ * how many went.
+ */
+export async function removeUnused(db: Db, created_before: Date, now: Date): Promise<number> {
+  const result = await sql`
+    delete from clients where client_id in (
+      select client_id from clients c
+      where registered_by = 'self' and last_used_at is null and created_at < ${created_before}
+        and not exists (
+          select from grants g where g.client_id = c.client_id and g.revoked_at is null and g.expires_at > ${now})
+      limit 1000 for update skip locked)`.execute(db);
+  return Number(result.numAffectedRows ?? 0n);
+}

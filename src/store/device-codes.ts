@@ -62,6 +62,11 @@ export async function approve(
       update interactions set answered_at = ${now}
       where expires_bucket = ${interaction.expires_bucket} and hash = ${interaction.hash} and answered_at is null
         and exists (select from decided)
+    ), used as (
+      -- Who registered itself and is never used goes again; a note a day is enough to know.
+      update clients set last_used_at = ${now}
+      where client_id = ${grant.client_id} and registered_by = 'self' and exists (select from live)
+        and (last_used_at is null or last_used_at < ${now}::timestamptz - interval '1 day')
     )
     insert into grants (expires_bucket, grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, offline,
       created_at, expires_at)

@@ -43,6 +43,9 @@ export interface ClientsTable {
   require_pushed_authorization_requests: boolean;
   skip_consent: boolean;
   may_introspect: boolean;
+  registered_by: 'operator' | 'self';
+  registration_token_hash: Nullable<Buffer>;
+  last_used_at: Nullable<Date>;
   created_at: Date;
   updated_at: Date;
 }
@@ -56,6 +59,14 @@ export interface Database {
     hash: Buffer;
     created_at: Date;
     expires_at: Nullable<Date>;
+  };
+  initial_access_tokens: {
+    token_id: string;
+    hash: Buffer;
+    label: Nullable<string>;
+    uses_left: number;
+    created_at: Date;
+    expires_at: Date;
   };
   scopes: {
     name: string;

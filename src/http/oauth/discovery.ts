@@ -61,6 +61,7 @@ export async function metadata({
     authorization_endpoint: `${ISSUER}/authorize`,
     token_endpoint: `${ISSUER}/token`,
     userinfo_endpoint: `${ISSUER}/userinfo`,
+    ...(config.REGISTRATION !== 'off' && { registration_endpoint: `${ISSUER}/register` }),
     device_authorization_endpoint: `${ISSUER}/device_authorization`,
     pushed_authorization_request_endpoint: `${ISSUER}/par`,
     require_pushed_authorization_requests: config.REQUIRE_PUSHED_AUTHORIZATION_REQUESTS,

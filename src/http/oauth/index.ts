@@ -12,6 +12,7 @@ import { discovery } from './discovery.ts';
 import { introspect } from './introspect.ts';
 import { jwks } from './jwks.ts';
 import { par } from './par.ts';
+import { register } from './register.ts';
 import { revoke } from './revoke.ts';
 import { token } from './token.ts';
 import { userinfo } from './userinfo.ts';
@@ -27,8 +28,14 @@ export async function oauth(app: FastifyInstance, deps: Deps): Promise<void> {
     done();
   });
   app.setErrorHandler((error, request, reply) => sendError(deps, error, request, reply));
-  for (const endpoint of [token, userinfo, introspect, revoke, par, deviceAuthorization, discovery, jwks])
+  for (const endpoint of [token, userinfo, introspect, revoke, par, deviceAuthorization, discovery, jwks]) {
     endpoint(app, deps);
+  }
+  // The one endpoint that reads JSON gets a scope of its own: everywhere else only forms are understood.
+  await app.register(async (scope) => {
+    scope.addContentTypeParser('application/json', { parseAs: 'string' }, scope.getDefaultJsonParser('error', 'error'));
+    register(scope, deps);
+  });
 }
 
 /** RFC 6749 §5.2 and RFC 6750 §3, from whatever was thrown. */
