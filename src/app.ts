@@ -3,8 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from './deps.ts';
 import { demoApplication } from './dev/demo.ts';
 import { browser } from './http/browser/index.ts';
-import { insertedDiscovery } from './http/oauth/discovery.ts';
-import { oauth } from './http/oauth/index.ts';
+import { oauth, oauthOutside } from './http/oauth/index.ts';
 import { ops, type Readiness } from './http/ops.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { createServer } from './http/server.ts';
@@ -18,7 +17,7 @@ export async function buildApp(deps: Deps, readiness: Readiness = { closing: fal
 
   ops(app, deps, readiness, prefix);
   await app.register((scope) => oauth(scope, deps), { prefix });
-  if (prefix !== '') insertedDiscovery(app, deps, prefix);
+  if (prefix !== '') await app.register((scope) => oauthOutside(scope, deps, prefix));
   const application = deps.config.mode === 'dev' ? demoApplication(deps) : undefined;
   await app.register((scope) => browser(scope, deps, application), { prefix });
   return app;

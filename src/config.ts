@@ -1,12 +1,18 @@
 /** The environment, read once into a frozen Config. The only reader of process.env; every problem is reported at once. */
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isLoopbackHost } from './protocol/redirect-uri.ts';
 import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
 import { SIGNING_ALGS } from './protocol/signing-alg.ts';
 
-const seconds = (min: number, max: number, fallback: number) =>
-  z.coerce.number().int().min(min).max(max).default(fallback);
+const integer = (min: number, max: number, fallback: number) =>
+  z
+    .string()
+    .regex(/^-?\d{1,15}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
+    .default(fallback);
+const seconds = integer;
 const list = z.string().transform((text) =>
   text
     .split(',')
@@ -18,21 +24,20 @@ const environment = z.object({
   NODE_ENV: z.string().optional(),
   ISSUER: z.string().optional(),
   HOST: z.string().min(1).default('127.0.0.1'),
-  PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
+  PORT: integer(0, 65_535, 3000),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+    .refine((url) => URL.canParse(url), 'must be a URL: percent-encode what is special in its password')
     .optional(),
-  DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(500).default(20),
+  DATABASE_POOL_SIZE: integer(1, 500, 20),
   DATA_DIR: z.string().min(1).default('./data'),
   SECRET_KEYS: list
     .refine((keys) => keys.every((key) => key.length >= 32), 'every key must have at least 32 characters')
     .optional(),
   TLS_CERT_FILE: z.string().min(1).optional(),
   TLS_KEY_FILE: z.string().min(1).optional(),
-  TRUST_PROXY: list
-    .refine((entries) => entries.every((entry) => CIDR.test(entry)), 'must be addresses or CIDR ranges')
-    .default([]),
+  TRUST_PROXY: list.refine((entries) => entries.every(isNetwork), 'must be addresses or CIDR ranges').default([]),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   REQUIRE_PUSHED_AUTHORIZATION_REQUESTS: z.stringbool().default(false),
   REQUIRE_PKCE: z.enum(['public', 'all']).default('public'),
@@ -55,14 +60,19 @@ const environment = z.object({
     .refine((algs) => algs.includes('RS256'), 'must include RS256')
     .default(['RS256', 'ES256']),
   ACCESS_TOKEN_SIGNING_ALG: z.enum(SIGNING_ALGS).default('RS256'),
-  PASSWORD_MIN_LENGTH: z.coerce.number().int().min(8).max(64).default(8),
+  PASSWORD_MIN_LENGTH: integer(8, 64, 8),
   REGISTRATION: z.enum(['off', 'token', 'open']).default('off'),
   REGISTRATION_SCOPE: z.string().default('openid profile email offline_access'),
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   TOKEN_RATE_LIMIT: seconds(0, 10_000_000, 0),
 });
 
-const CIDR = /^[0-9a-fA-F:.]+(\/\d{1,3})?$/;
+/** An address, or a range in CIDR notation. */
+function isNetwork(entry: string): boolean {
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+  const family = isIP(address);
+  return family !== 0 && (bits === undefined || Number(bits) <= (family === 4 ? 32 : 128));
+}
 
 /** Variables whose value is a secret: masked wherever configuration is shown, and readable from NAME_FILE. */
 export const SECRET_VARIABLES = ['DATABASE_URL', 'SECRET_KEYS'] as const;
@@ -96,15 +106,15 @@ export class ConfigError extends Error {
 export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env): Config {
   const problems: string[] = [];
   const given = withSecretFiles(source, problems);
-  const result = environment.safeParse(given);
-  if (!result.success) {
-    for (const issue of result.error.issues) {
-      const name = String(issue.path[0]);
-      problems.push(`${name} is ${received(name, given[name])}: ${issue.message}`);
-    }
-    throw new ConfigError(problems);
+  const wrong = new Set<string>();
+  for (const issue of environment.safeParse(given).error?.issues ?? []) {
+    const name = String(issue.path[0]);
+    wrong.add(name);
+    problems.push(`${name} is ${received(name, given[name])}: ${issue.message}`);
   }
-  const { ISSUER, SECRET_KEYS = [], ...rest } = result.data;
+  // Goes on without what is wrong, so that one start tells everything.
+  const sound = Object.fromEntries(Object.entries(given).filter(([name]) => !wrong.has(name)));
+  const { ISSUER, SECRET_KEYS = [], ...rest } = environment.parse(sound);
   const issuer = ISSUER ?? `${rest.TLS_CERT_FILE === undefined ? 'http' : 'https'}://localhost:${rest.PORT}`;
   problems.push(...issuerProblems(issuer, mode));
   if ((rest.TLS_CERT_FILE === undefined) !== (rest.TLS_KEY_FILE === undefined)) {
@@ -119,9 +129,10 @@ export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env):
   if (mode === 'serve') {
     if (ISSUER === undefined)
       problems.push('ISSUER is not set: the public https URL of this server, e.g. https://id.example.com');
-    if (rest.DATABASE_URL === undefined)
+    if (rest.DATABASE_URL === undefined && !wrong.has('DATABASE_URL'))
       problems.push('DATABASE_URL is not set: e.g. postgres://postern:…@db:5432/postern');
-    if (SECRET_KEYS.length === 0) problems.push('SECRET_KEYS is not set: e.g. the output of `openssl rand -base64 32`');
+    if (SECRET_KEYS.length === 0 && !wrong.has('SECRET_KEYS'))
+      problems.push('SECRET_KEYS is not set: e.g. the output of `openssl rand -base64 32`');
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze({ ...rest, mode, ISSUER: issuer, SECRET_KEYS: Object.freeze(SECRET_KEYS) });
@@ -165,8 +176,12 @@ function issuerProblems(issuer: string, mode: Mode): string[] {
   if (mode === 'dev' && !onLocalhost) {
     problems.push(`${name}: development mode stays on localhost, use \`postern serve\` for anything else`);
   }
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
+  if (url.protocol === 'http:' && !onLocalhost) {
     problems.push(`${name}: must be https (http is for localhost only)`);
+  }
+  // It becomes part of every route, where a colon or a star would be a pattern.
+  if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(url.pathname === '/' ? '' : url.pathname)) {
+    problems.push(`${name}: its path must be of letters, digits and - . _ ~`);
   }
   return problems;
 }
@@ -194,11 +209,21 @@ export function describeConfig(config: Config): Record<string, unknown> {
 export const configWith = (config: Config, changes: Partial<Config>): Config =>
   Object.freeze({ ...config, ...changes });
 
-/** Reads `.env` in the working directory into the environment, if there is one. What is set already wins. */
+/** As which server this environment is meant, by what it sets: only production needs an issuer or a database. */
+export function likelyMode(source: NodeJS.ProcessEnv = process.env): 'dev' | 'serve' {
+  const set = ['ISSUER', 'DATABASE_URL', 'DATABASE_URL_FILE'].some((name) => (source[name] ?? '') !== '');
+  return set || source['NODE_ENV'] === 'production' ? 'serve' : 'dev';
+}
+
+/**
+ * Reads `.env` in the working directory into the environment, if there is one. What is set already wins.
+ * @throws ConfigError
+ */
 export function readDotEnv(): void {
   try {
     process.loadEnvFile('.env');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') throw new ConfigError([`.env cannot be read (${code})`]);
   }
 }

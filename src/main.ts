@@ -2,12 +2,11 @@
 /** The process: config -> deps -> app -> listen -> close. The commands get `start` and `open` handed in. */
 import { join, resolve } from 'node:path';
 import closeWithGrace from 'close-with-grace';
-import { buildApp } from './app.ts';
-import { run } from './cli/index.ts';
+import { run, type Opened } from './cli/index.ts';
 import { createDirectory } from './clients/directory.ts';
 import { createGuesses } from './clients/guesses.ts';
 import { createClientKeys } from './clients/jwks.ts';
-import { ConfigError, configWith, loadConfig, readDotEnv, type Config, type Mode } from './config.ts';
+import { ConfigError, configWith, loadConfig, type Config, type Mode } from './config.ts';
 import type { Deps } from './deps.ts';
 import { banner } from './dev/banner.ts';
 import { demoApplication } from './dev/demo.ts';
@@ -34,6 +33,8 @@ const DISCIPLINE_EVERY = 60;
 interface Database {
   connection: Connection;
   /** For people: where the data is. */
+  place: string;
+  /** The same with the version, where it is known. */
   label: string;
   stop(): Promise<void>;
 }
@@ -43,7 +44,8 @@ async function openDatabase(config: Config, log: Deps['log']): Promise<Database>
   if (config.DATABASE_URL !== undefined) {
     const { host, pathname } = new URL(config.DATABASE_URL);
     const connection = { connectionString: config.DATABASE_URL };
-    return { connection, label: `postgres at ${host}${pathname}`, stop: async () => {} };
+    const place = `postgres at ${host}${pathname}`;
+    return { connection, place, label: place, stop: async () => {} };
   }
   const own = config.mode === 'command' ? attachPostgres : startPostgres;
   const postgres: RunningPostgres = await own({
@@ -52,8 +54,9 @@ async function openDatabase(config: Config, log: Deps['log']): Promise<Database>
     onLog: (line) => log.debug({ postgres: line }, 'postgres'),
     onExit: (detail) => log.error({ detail }, 'postgres stopped unexpectedly'),
   });
-  const label = `${postgres.dataDir} (PostgreSQL ${postgres.version})`;
-  return { connection: { ...postgres.connection }, label, stop: () => postgres.stop() };
+  const place = postgres.dataDir;
+  const label = `${place} (PostgreSQL ${postgres.version})`;
+  return { connection: { ...postgres.connection }, place, label, stop: () => postgres.stop() };
 }
 
 /** The real dependencies of one process. */
@@ -106,18 +109,20 @@ async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     await deps.keys.reload();
     if (mode === 'dev') await seed(deps, deps.clock());
 
+    // Loaded here, so that commands do not wait for it.
+    const [{ buildApp }, { listenOnIpv6Too }] = await Promise.all([import('./app.ts'), import('./http/loopback.ts')]);
     const readiness = { closing: false };
     const app = await buildApp(deps, readiness);
     const stopWorkers = startWorkers(deps, { clock: { every: DISCIPLINE_EVERY, run: discipline } });
-    // A name instead of an address listens on both of localhost's, 127.0.0.1 and ::1.
-    const host = mode === 'dev' && config.HOST === '127.0.0.1' ? 'localhost' : config.HOST;
-    await app.listen({ host, port: config.PORT, listenTextResolver: (address) => `listening at ${address}` });
+    const listenTextResolver = (address: string): string => `listening at ${address}`;
+    await app.listen({ host: config.HOST, port: config.PORT, listenTextResolver });
+    const stopIpv6 = mode === 'dev' && config.HOST === '127.0.0.1' ? await listenOnIpv6Too(app) : undefined;
 
     closeWithGrace({ delay: DRAIN_MS, logger: false }, async ({ err, signal }) => {
       if (err) log.fatal({ err }, 'unexpected error, stopping');
       else log.info({ signal }, 'stopping');
       readiness.closing = true;
-      await app.close();
+      await Promise.all([app.close(), stopIpv6?.()]);
       await stopWorkers();
       await db.destroy();
       await database.stop();
@@ -137,12 +142,10 @@ async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
 
 /** `dev` migrates; `serve` only checks, since several of them may start beside an older one. */
 async function prepareSchema(config: Config, connection: Connection, db: Db): Promise<void> {
-  if (config.mode === 'dev') {
-    await migrateWith(connection);
-    return;
-  }
+  const isOurs = config.mode === 'command' && config.DATABASE_URL === undefined;
   const pending = await pendingMigrations(db);
-  if (pending.length > 0) {
+  if (pending.length > 0 && (config.mode === 'dev' || isOurs)) await migrateWith(connection);
+  else if (pending.length > 0) {
     throw new ConfigError([`the database lacks ${pending.length} migrations: run \`postern migrate\` first`]);
   }
 }
@@ -157,35 +160,36 @@ async function migrateWith(connection: Connection): Promise<string[]> {
   }
 }
 
-/** What a command works with. */
-export interface Opened {
-  deps: Deps;
-  /** Applies what is missing; returns the names applied. */
-  migrate(): Promise<string[]>;
-  label: string;
-}
-
-/** Opens what a command works on, and lets go of it afterwards. The server may be running meanwhile. */
-async function open<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+/**
+ * Opens what a command works on, and lets go of it afterwards. The server may be running meanwhile. Our own Postgres is
+ * migrated, as `dev` would; for any other that is a decision.
+ */
+async function open<T>(work: (opened: Opened) => Promise<T>, { schema }: { schema?: 'any' } = {}): Promise<T> {
   let config = loadConfig('command');
   const log = createLog({ level: config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL, stderr: true });
+  const secretFile = secretFileOf(config);
   if (config.SECRET_KEYS.length === 0) {
-    const file = secretFileOf(config);
-    const keys = config.DATABASE_URL === undefined ? ensureSecretFile(file) : readSecretFile(file);
+    const keys = config.DATABASE_URL === undefined ? ensureSecretFile(secretFile) : readSecretFile(secretFile);
     config = configWith(config, { SECRET_KEYS: keys ?? [] });
   }
   const database = await openDatabase(config, log);
-  const db = openDb(database.connection, { max: 4 });
+  const { connection, place } = database;
+  const db = openDb(connection, { max: 4 });
   try {
     const clock = disciplinedClock();
     await clock.discipline(() => databaseTime(db));
+    if (schema !== 'any') await prepareSchema(config, connection, db);
     const deps = buildDeps(config, log, db, clock);
-    return await work({ deps, migrate: () => migrateWith(database.connection), label: database.label });
+    const migrate = (): Promise<string[]> => migrateWith(connection);
+    return await work({ deps, migrate, place, secretFile, machineTime: disciplinedClock().now });
   } finally {
     await db.destroy();
     await database.stop();
   }
 }
 
-readDotEnv();
+// A reader that has seen enough (| head) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 process.exitCode = await run(process.argv.slice(2), { start, open });

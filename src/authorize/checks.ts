@@ -11,6 +11,7 @@ import {
   type ResponseMode,
 } from '../protocol/authorization-request.ts';
 import { invalidRequest, invalidScope, invalidTarget, OAuthError, unauthorizedClient } from '../protocol/error.ts';
+import { repeatedParameter } from '../protocol/form-encoding.ts';
 import { parseChallenge } from '../protocol/pkce.ts';
 import { parsePrompt } from '../protocol/prompt.ts';
 import { isWebUri } from '../protocol/redirect-uri.ts';
@@ -37,6 +38,13 @@ type Part = Partial<AuthorizationRequest>;
 export type Check = (context: CheckContext) => Part | Promise<Part>;
 
 export const checks = {
+  // RFC 6749 §3.1, §4.1.2.1.
+  repeated({ parameters }) {
+    const refusal = repeatedParameter(parameters);
+    if (refusal) throw refusal;
+    return {};
+  },
+
   // OpenID Connect Core §3.1.2.6: what we do not support is refused, never ignored and never fetched.
   unsupported({ get }) {
     for (const name of ['request', 'request_uri', 'registration'] as const) {

@@ -5,6 +5,7 @@
 import type { Deps } from '../deps.ts';
 import type { AuthorizationRequest, ResponseTarget } from '../protocol/authorization-request.ts';
 import { invalidRequest, OAuthError } from '../protocol/error.ts';
+import { repeatedParameter } from '../protocol/form-encoding.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import { isRegisteredRedirectUri, isWebUri } from '../protocol/redirect-uri.ts';
 import type { Client } from '../store/clients.ts';
@@ -35,6 +36,7 @@ export class UnregisteredRedirectUri extends OAuthError {
 
 /** First half: who asks. @throws OAuthError for a page; nothing is ever redirected by it */
 export async function findClient({ directory }: Pick<Deps, 'directory'>, parameters: Parameters): Promise<Client> {
+  refuseRepeated(parameters, ['client_id']);
   const client_id = reader(parameters)('client_id');
   if (client_id === undefined) throw invalidRequest('client_id is missing');
   const client = await directory.client(client_id);
@@ -44,17 +46,26 @@ export async function findClient({ directory }: Pick<Deps, 'directory'>, paramet
 
 /** First half: where the answer goes. @throws OAuthError when redirect_uri is not registered */
 export function targetOf(client: Client, parameters: Parameters): ResponseTarget {
+  refuseRepeated(parameters, ['redirect_uri', 'state']);
   const get = reader(parameters);
   const redirect_uri = get('redirect_uri');
   if (redirect_uri === undefined) throw invalidRequest('redirect_uri is missing');
   if (!isRegisteredRedirectUri(redirect_uri, client.redirect_uris, client.application_type)) {
     throw new UnregisteredRedirectUri(redirect_uri, client);
   }
-  const mode = get('response_mode');
+  const mode = parameters['response_mode'];
   // A page cannot post to a private-use scheme: there even the refusal of form_post goes by query.
-  const usable = mode !== undefined && isResponseMode(mode) && (mode !== 'form_post' || isWebUri(redirect_uri));
+  const usable = typeof mode === 'string' && isResponseMode(mode) && (mode !== 'form_post' || isWebUri(redirect_uri));
   const response_mode = usable ? mode : 'query';
   return { client_id: client.client_id, redirect_uri, response_mode, state: get('state') };
+}
+
+/** Of these no client can be told: they say who and where it is. */
+function refuseRepeated(parameters: Parameters, names: readonly string[]): void {
+  const repeated = repeatedParameter(
+    Object.fromEntries(Object.entries(parameters).filter(([name]) => names.includes(name))),
+  );
+  if (repeated) throw repeated;
 }
 
 /** Second half: everything else. Returns the refusal with its target instead of throwing. */

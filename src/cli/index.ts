@@ -1,23 +1,124 @@
 /** The command line: a table of commands. Doors only: what they do is the flows' and the parties'. */
-import { ConfigError } from '../config.ts';
-import type { Opened } from '../main.ts';
+import { readFileSync } from 'node:fs';
+import { styleText } from 'node:util';
+import { Command, CommanderError } from 'commander';
+import { readDotEnv } from '../config.ts';
+import { clients } from './clients.ts';
+import type { Answer, Group, Leaf, Process } from './command.ts';
+import { config } from './config.ts';
+import { dev } from './dev.ts';
+import { doctor } from './doctor.ts';
+import { failureOf, type Failure } from './failure.ts';
+import { keys } from './keys.ts';
+import { migrate } from './migrate.ts';
+import { resources } from './resources.ts';
+import { scopes } from './scopes.ts';
+import { serve } from './serve.ts';
+import { users } from './users.ts';
 
-/** What main hands in. */
-export interface Process {
-  start(mode: 'dev' | 'serve'): Promise<void>;
-  open<T>(work: (opened: Opened) => Promise<T>): Promise<T>;
+export type { Opened, Process } from './command.ts';
+
+const commands = {
+  dev,
+  serve,
+  migrate,
+  config,
+  clients,
+  users,
+  scopes,
+  resources,
+  keys,
+  doctor,
+} as const satisfies Record<string, Leaf | Group>;
+
+const NAME = 'postern';
+const EXIT_CODES = `Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 78 wrong configuration`;
+
+/** Runs one command; returns the exit code, or undefined for a server, which goes on running. */
+export async function run(args: readonly string[], process_: Process): Promise<number | undefined> {
+  let exit_code: number | undefined;
+  const program = programOf(process_, (answer, options) => {
+    print(answer, options);
+    exit_code = answer.exit_code ?? 0;
+  });
+  try {
+    readDotEnv();
+    await program.parseAsync(args, { from: 'user' });
+    return exit_code;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    // The library has printed the help that was missing a command.
+    if (error instanceof CommanderError && error.code === 'commander.help') return 2;
+    const failure = failureOf(error);
+    complain(failure, args.includes('--json'));
+    return failure.exit_code;
+  }
 }
 
-export async function run(args: readonly string[], { start }: Process): Promise<number | undefined> {
-  try {
-    const [command] = args;
-    if (command === 'dev' || command === 'serve') await start(command);
-    return undefined;
-  } catch (error) {
-    if (error instanceof ConfigError) {
-      process.stderr.write(`${error.message}\n`);
-      return 78;
+interface Manner {
+  json?: boolean;
+  quiet?: boolean;
+}
+type Finish = (answer: Answer, manner: Manner) => void;
+
+function programOf(process_: Process, finish: Finish): Command {
+  const program = new Command(NAME)
+    .description('Postern, an OAuth 2.0 and OpenID Connect authorization server')
+    .version(version(), '-V, --version', 'print the version')
+    .exitOverride()
+    // Usage errors are printed like all others.
+    .configureOutput({ outputError: () => {} })
+    .showSuggestionAfterError()
+    .addHelpText('after', `\n${EXIT_CODES}\nEvery command has --help, with examples, and --json.`);
+  for (const [name, row] of Object.entries<Leaf | Group>(commands)) {
+    const command = program.command(name).description(row.summary);
+    if ('run' in row) {
+      fill(command, row, process_, finish);
+      continue;
     }
-    throw error;
+    if (row.own) fill(command, row.own, process_, finish);
+    for (const [sub, leaf] of Object.entries(row.commands)) {
+      fill(command.command(sub).description(leaf.summary), leaf, process_, finish);
+    }
   }
+  return program;
+}
+
+function fill(command: Command, leaf: Leaf, process_: Process, finish: Finish): void {
+  const { argument, options = () => [], examples = [], explanation } = leaf;
+  if (argument !== undefined) command.argument(argument);
+  for (const option of options()) command.addOption(option);
+  command.option('--json', 'answer in JSON').option('-q, --quiet', 'answer with ids only');
+  if (explanation !== undefined) command.addHelpText('after', `\n${explanation}`);
+  if (examples.length > 0) {
+    command.addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${NAME} ${example}`).join('\n')}`);
+  }
+  command.action(async (...given: unknown[]) => {
+    // A subject that does something alone has the same options, and the library gives them to it.
+    const manner = command.optsWithGlobals<Manner>();
+    const first = argument === undefined ? '' : String(given[0]);
+    const answer = await leaf.run(process_, { argument: first, options: manner });
+    if (answer) finish(answer, manner);
+  });
+}
+
+function print({ json, ids, text, notes = [] }: Answer, { json: asJson, quiet }: Manner): void {
+  const said = quiet ? ids.join('\n') : asJson ? JSON.stringify(json, undefined, 2) : text;
+  if (said !== '') process.stdout.write(`${said}\n`);
+  if (quiet || asJson) return;
+  for (const note of notes) process.stderr.write(`${note}\n`);
+}
+
+function complain({ error, message, problems }: Failure, asJson: boolean): void {
+  if (asJson) {
+    process.stderr.write(`${JSON.stringify({ error, message, ...(problems.length > 1 && { problems }) })}\n`);
+    return;
+  }
+  const mark = styleText('red', 'error:', { stream: process.stderr });
+  for (const problem of problems) process.stderr.write(`${mark} ${problem}\n`);
+}
+
+function version(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

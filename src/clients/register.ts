@@ -96,7 +96,7 @@ export async function updateClient(
   now: Date,
 ): Promise<ClientDocument | undefined> {
   return transact(deps.db, async (trx) => {
-    const present = await clients.find(trx, client_id);
+    const present = await clients.findLocked(trx, client_id);
     if (!present) return undefined;
     const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes });
     const columns = { ...columnsOf(metadata), updated_at: now };
@@ -106,7 +106,7 @@ export async function updateClient(
   });
 }
 
-/** Makes a new secret; the old ones keep working for `overlap` seconds. Undefined when there is no such client. */
+/** Makes a new secret; the old ones keep working for `overlap` seconds. Undefined when there is no such client. @throws ZodError */
 export async function rotateSecret(
   deps: Needs,
   client_id: string,
@@ -114,8 +114,9 @@ export async function rotateSecret(
   by: Actor,
   now: Date,
 ): Promise<{ client_id: string; client_secret: string } | undefined> {
+  identifiers.parse({ client_secret });
   return transact(deps.db, async (trx) => {
-    const client = await clients.find(trx, client_id);
+    const client = await clients.findLocked(trx, client_id);
     if (!client || !usesSecret(client)) return undefined;
     await clients.expireSecrets(trx, client_id, secondsAfter(now, overlap));
     await addSecret(deps, trx, client_id, client_secret, now);
@@ -142,7 +143,7 @@ function parseMetadata({ config }: Pick<Needs, 'config'>, document: unknown): Cl
   const alg = metadata.id_token_signed_response_alg;
   if (config.SIGNING_ALGS.includes(alg)) return metadata;
   const message = `must be one of SIGNING_ALGS: ${config.SIGNING_ALGS.join(', ')}`;
-  throw new z.ZodError([{ code: 'custom', path: ['id_token_signed_response_alg'], message, input: alg }]);
+  throw new z.ZodRealError([{ code: 'custom', path: ['id_token_signed_response_alg'], message, input: alg }]);
 }
 
 // Only characters that survive form-encoding as they are: clients that forget to encode still work.

@@ -1,10 +1,9 @@
-/** The people, clients and API of development mode (contract.md): made again at each start, for the issuer of the day. */
+/** The people, clients and API of development mode: made again at each start, for the issuer of the day. */
 import { register, updateClient } from '../clients/register.ts';
+import { putResource, putScope } from '../clients/scopes.ts';
 import type { Deps } from '../deps.ts';
 import type { ClientMetadataInput } from '../protocol/client-metadata.ts';
 import { presets } from '../protocol/client-metadata.ts';
-import * as resources from '../store/resources.ts';
-import * as scopes from '../store/scopes.ts';
 import * as users from '../store/users.ts';
 import * as clients from '../store/clients.ts';
 import { createAccount } from '../users/accounts.ts';
@@ -24,17 +23,9 @@ export async function seed(deps: Needs, now: Date): Promise<void> {
     ['notes:read', 'Read your notes'],
     ['notes:write', 'Write and delete your notes'],
   ] as const) {
-    await scopes.put(deps.db, { name, description, claims: [], for_people: true, for_machines: true });
+    await putScope(deps, name, { description, claims: [], for_people: true, for_machines: true }, BY, now);
   }
-  await resources.put(deps.db, {
-    resource: DEMO_RESOURCE,
-    name: 'Notes API',
-    client_id: null,
-    scope: ['notes:read', 'notes:write'],
-    access_token_format: null,
-    access_token_ttl: null,
-    access_token_signing_alg: null,
-  });
+  await putResource(deps, DEMO_RESOURCE, { name: 'Notes API', scope: ['notes:read', 'notes:write'] }, BY, now);
   for (const { client_id, client_secret, metadata } of demoClients(deps.config.ISSUER)) {
     const present = await clients.find(deps.db, client_id);
     if (present) await updateClient(deps, client_id, metadata, BY, now);

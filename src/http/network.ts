@@ -12,3 +12,17 @@ export function addressPrefix(ip: string): string {
   });
   return `${ipaddr.fromByteArray(bytes).toString()}/${bits}`;
 }
+
+/** Does an address lie in one of these (single addresses or CIDR ranges)? */
+export function withinRanges(ranges: readonly string[]): (address: string | undefined) => boolean {
+  const networks = ranges.map((range) => {
+    if (range.includes('/')) return ipaddr.parseCIDR(range);
+    const address = ipaddr.process(range);
+    return [address, address.kind() === 'ipv4' ? 32 : 128] as const;
+  });
+  return (text = '') => {
+    if (!ipaddr.isValid(text)) return false;
+    const address = ipaddr.process(text);
+    return networks.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits));
+  };
+}

@@ -13,6 +13,11 @@ export async function rateLimits(app: FastifyInstance): Promise<void> {
   });
 }
 
-/** Route options for at most `max` requests a minute and address; 0 is no limit. Routes of one group share a count. */
-export const limited = (max: number, groupId: string): RouteShorthandOptions =>
-  max === 0 ? {} : { config: { rateLimit: { max, timeWindow: 60_000, groupId } } };
+/**
+ * Route options for at most `max` POSTs a minute and address; 0 is no limit. Every route that is given the same options
+ * shares one count: the plugin's own `groupId` would not, in memory it counts each route apart.
+ */
+export const limited = (app: FastifyInstance, max: number): RouteShorthandOptions =>
+  max === 0
+    ? {}
+    : { onRequest: app.rateLimit({ max, timeWindow: 60_000, allowList: ({ method }) => method !== 'POST' }) };

@@ -13,10 +13,18 @@ export interface Refused {
 /** Seconds after which a request that met a missing database may come again. */
 const RETRY_AFTER = 1;
 
-/** Names what was thrown, and logs it: refusals as such, a database that is away as a warning, defects as errors. */
-export function refused(error: unknown, request: FastifyRequest, { log }: Pick<Deps, 'log'>): Refused {
+/**
+ * Names what was thrown, and logs it: refusals as such, a database that is away as a warning, defects as errors.
+ * `client_id` is who the request said it was, for the log.
+ */
+export function refused(
+  error: unknown,
+  request: FastifyRequest,
+  { log }: Pick<Deps, 'log'>,
+  client_id?: string,
+): Refused {
   if (error instanceof OAuthError) {
-    logRefused(log, request.id, error);
+    logRefused(log, request.id, error, client_id);
     return { status: error.status, refusal: error };
   }
   if (isUnavailable(error)) {
@@ -30,7 +38,7 @@ export function refused(error: unknown, request: FastifyRequest, { log }: Pick<D
   const { statusCode, code } = error as FastifyError;
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     const refusal = invalidRequest(FASTIFY_REFUSALS[statusCode] ?? 'the request is malformed', { cause: code });
-    logRefused(log, request.id, refusal);
+    logRefused(log, request.id, refusal, client_id);
     return { status: statusCode, refusal };
   }
   log.error({ err: error, request_id: request.id }, 'unexpected error');

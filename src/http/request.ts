@@ -13,16 +13,18 @@ export const requesterOf = (request: FastifyRequest): Requester => ({
   request_id: request.id,
 });
 
+type ByName = (pairs: Pairs) => Parameters;
+
 /** The parameters of the query string. @throws OAuthError invalid_request */
-export const queryOf = (request: FastifyRequest): Parameters =>
-  uniqueParameters(parseForm((request.query as { text: string }).text));
+export const queryOf = (request: FastifyRequest, byName: ByName = uniqueParameters): Parameters =>
+  byName(parseForm((request.query as { text: string }).text));
 
 /** The parameters of a form body; an absent body is an empty form. @throws OAuthError invalid_request */
-export function formOf(request: FastifyRequest): Parameters {
+export function formOf(request: FastifyRequest, byName: ByName = uniqueParameters): Parameters {
   const { body } = request;
   if (body === undefined || body === null) return {};
   if (body instanceof OAuthError) throw body;
-  return uniqueParameters(body as Pairs);
+  return byName(body as Pairs);
 }
 
 /** One parameter as a string, or undefined. */

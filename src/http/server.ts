@@ -3,7 +3,8 @@
  * request. It knows nothing of OAuth.
  */
 import { readFileSync } from 'node:fs';
-import Fastify, { LogController, type FastifyInstance } from 'fastify';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Fastify, { LogController, type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Deps } from '../deps.ts';
 
 /** Bytes an OAuth form may have. */
@@ -15,6 +16,7 @@ const KEEP_ALIVE_MS = 72_000;
 // How often Node looks for connections past their time.
 const CHECK_CONNECTIONS_MS = 2_000;
 const MAX_CONNECTIONS = 10_000;
+const FAREWELL_MS = 1_000;
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
@@ -45,6 +47,13 @@ export function createServer({ config, log, random }: Needs): FastifyInstance {
       const given = headers['x-request-id'];
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : random(12).toString('base64url');
     },
+    // Addresses that cannot be read reach no scope and no hook.
+    frameworkErrors: ({ statusCode = 400 }: { statusCode?: number }, _request: unknown, reply: FastifyReply) =>
+      void reply
+        .code(statusCode)
+        .header('x-content-type-options', 'nosniff')
+        .header('cache-control', 'no-store')
+        .send({ error: 'invalid_request', error_description: 'the address is malformed' }),
     routerOptions: {
       // The doors parse strictly themselves; what is kept here is the text.
       querystringParser: (text: string) => ({ text }),
@@ -66,6 +75,19 @@ export function createServer({ config, log, random }: Needs): FastifyInstance {
     reply.header('x-request-id', request.id);
     done();
   });
+  // Clients with a connection to us are told to leave before any is cut: a request may be on its way on each of them.
+  let closing = false;
+  app.addHook('preClose', async () => {
+    closing = true;
+    for (let waited = 0; config.mode === 'serve' && waited < FAREWELL_MS; waited += 20) {
+      if ((await connectionsOf(app)) === 0) return;
+      await sleep(20);
+    }
+  });
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (closing) reply.header('connection', 'close');
+    done(null, payload);
+  });
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions, id } = request;
     log.info(
@@ -83,3 +105,6 @@ export function createServer({ config, log, random }: Needs): FastifyInstance {
   });
   return app;
 }
+
+const connectionsOf = (app: FastifyInstance): Promise<number> =>
+  new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));

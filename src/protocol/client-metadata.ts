@@ -129,6 +129,7 @@ export const presets = {
     application_type: 'native',
     grant_types: [DEVICE_GRANT, 'refresh_token'],
   },
-  m2m: { token_endpoint_auth_method: 'client_secret_basic', grant_types: ['client_credentials'] },
+  // No default scope: those of the standard are for people.
+  m2m: { token_endpoint_auth_method: 'client_secret_basic', grant_types: ['client_credentials'], scope: '' },
 } as const satisfies Record<string, Partial<ClientMetadataInput>>;
 export type Preset = keyof typeof presets;

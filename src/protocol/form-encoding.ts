@@ -2,7 +2,7 @@
  * application/x-www-form-urlencoded, read strictly (RFC 6749 Appendix B): what a lenient parser would guess at is
  * refused here, because two readers that guess differently are how parameters get smuggled.
  */
-import { invalidRequest } from './error.ts';
+import { invalidRequest, type OAuthError } from './error.ts';
 
 /** Parameters in the order they came, decoded, repeats included. */
 export type Pairs = ReadonlyArray<readonly [name: string, value: string]>;
@@ -72,7 +72,31 @@ export function uniqueParameters(
 
 const REPEATABLE: ReadonlySet<string> = new Set(['resource']);
 
-/** A parameter's name, fit for an error_description. */
+/**
+ * Parameters by name, a repeated one as the list of its values: for /authorize, which has to know where the refusal of a
+ * repeated parameter goes (RFC 6749 §4.1.2.1) before it refuses it. `repeatedParameter` finds it.
+ */
+export function listedParameters(pairs: Pairs): Record<string, string | string[]> {
+  const names = new Set(pairs.map(([name]) => name));
+  const parameters: Record<string, string | string[]> = Object.create(null);
+  for (const name of names) {
+    const values = pairs.flatMap((pair) => (pair[0] === name ? [pair[1]] : []));
+    const sent = values.filter((value) => value !== '');
+    if (REPEATABLE.has(name)) {
+      if (sent.length > 0) parameters[name] = sent;
+    } else if (values.length > 1) parameters[name] = values;
+    else if (sent.length > 0) parameters[name] = sent[0]!;
+  }
+  return parameters;
+}
+
+/** The refusal of the first parameter that came more often than it may, if one did. */
+export function repeatedParameter(parameters: Readonly<Record<string, string | string[]>>): OAuthError | undefined {
+  const name = Object.keys(parameters).find((key) => Array.isArray(parameters[key]) && !REPEATABLE.has(key));
+  return name === undefined ? undefined : invalidRequest(`the parameter ${printable(name)} is repeated`);
+}
+
+/** A parameter's name, fit for an error_description and the log: in the letters of a standard, which no secret of ours is. */
 function printable(name: string): string {
-  return /^[\w.-]{1,64}$/.test(name) ? name : '(unprintable)';
+  return /^[a-z_]{1,40}$/.test(name) ? name : '(unprintable)';
 }

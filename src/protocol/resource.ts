@@ -4,14 +4,16 @@ import { isSubset } from './scope.ts';
 
 const MAX_RESOURCES = 10;
 
-/** Absolute URIs without a fragment (§2), each once. @throws OAuthError invalid_target */
+/** An absolute URI without a fragment (§2). */
+export const isResource = (uri: string): boolean =>
+  /^[\x21-\x7E]{1,2000}$/.test(uri) && !uri.includes('#') && URL.canParse(uri);
+
+/** The values of a request's parameter, each once. @throws OAuthError invalid_target */
 export function parseResource(values: readonly string[] | undefined): string[] {
   const resource = [...new Set(values ?? [])];
   if (resource.length > MAX_RESOURCES) throw invalidTarget('too many resources');
   for (const uri of resource) {
-    if (!/^[\x21-\x7E]{1,2000}$/.test(uri) || uri.includes('#') || !URL.canParse(uri)) {
-      throw invalidTarget('resource must be an absolute URI without a fragment');
-    }
+    if (!isResource(uri)) throw invalidTarget('resource must be an absolute URI without a fragment');
   }
   return resource;
 }

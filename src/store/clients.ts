@@ -29,9 +29,37 @@ export async function find(db: Db, client_id: string): Promise<Client | undefine
   return { ...row, secrets };
 }
 
+/** The same, held until the transaction ends: for a change that depends on what is there. */
+export async function findLocked(trx: Trx, client_id: string): Promise<Client | undefined> {
+  // Two statements: the second sees what was waited for.
+  await trx.selectFrom('clients').select('client_id').where('client_id', '=', client_id).forNoKeyUpdate().execute();
+  return find(trx, client_id);
+}
+
 /** Clients by id, after `after`, at most `limit`. */
 export const list = (db: Db, limit: number, after = ''): Promise<ClientRow[]> =>
   db.selectFrom('clients').selectAll().where('client_id', '>', after).orderBy('client_id').limit(limit).execute();
+
+/** Confidential clients that have no secret which counts: they cannot authenticate. */
+export async function withoutSecret(db: Db, now: Date): Promise<string[]> {
+  const rows = await db
+    .selectFrom('clients')
+    .select('client_id')
+    .where('token_endpoint_auth_method', '!=', 'none')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('client_secrets')
+            .select('secret_id')
+            .whereRef('client_secrets.client_id', '=', 'clients.client_id')
+            .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)])),
+        ),
+      ),
+    )
+    .orderBy('client_id')
+    .execute();
+  return rows.map(({ client_id }) => client_id);
+}
 
 /**
  * Creates a client. False when the id is taken, by a client or by a person: a client's `sub` is its id (RFC 9700 §4.15).

@@ -38,6 +38,8 @@ export function openDb(connection: Connection, options: PoolOptions): Db {
       : {}),
   });
   pool.on('error', options.onError ?? (() => {}));
+  // A connection that breaks in use may say so twice: first to its query, then to nobody, which would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
 }
 
@@ -79,7 +81,7 @@ const UNAVAILABLE_CODES = new Set([
 ]);
 // What pg says without a code.
 const UNAVAILABLE_MESSAGE =
-  /timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error|not queryable|Cannot use a pool after calling end/;
+  /timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error|not queryable|Cannot use a pool after calling end|driver has already been destroyed/;
 
 /** Is this the database being away (answer 503 and try again), as opposed to a defect of ours (500)? */
 export function isUnavailable(error: unknown): boolean {
@@ -97,6 +99,13 @@ export function isUnavailable(error: unknown): boolean {
 export function uniqueViolation(error: unknown): string | undefined {
   const { code, constraint } = (error ?? {}) as { code?: string; constraint?: string };
   return code === '23505' ? (constraint ?? '') : undefined;
+}
+
+/** What Postgres calls itself, and as a number: 150004 is 15.4. */
+export async function databaseVersion(db: Db): Promise<{ name: string; number: number }> {
+  const { rows } = await sql<{ name: string; number: number }>`
+    select current_setting('server_version') as name, current_setting('server_version_num')::int as number`.execute(db);
+  return rows[0]!;
 }
 
 /** The database's own time: what the process clock is disciplined against. */

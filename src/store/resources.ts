@@ -8,6 +8,9 @@ export type Resource = Selectable<Database['resources']>;
 export const all = (db: Db): Promise<Resource[]> =>
   db.selectFrom('resources').selectAll().orderBy('resource').execute();
 
+export const find = (db: Db, resource: string): Promise<Resource | undefined> =>
+  db.selectFrom('resources').selectAll().where('resource', '=', resource).executeTakeFirst();
+
 /** Creates the resource, or replaces it. */
 export async function put(db: Db, resource: Resource): Promise<void> {
   const { resource: _, ...rest } = resource;

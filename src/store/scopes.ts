@@ -7,6 +7,9 @@ export type Scope = Selectable<Database['scopes']>;
 
 export const all = (db: Db): Promise<Scope[]> => db.selectFrom('scopes').selectAll().orderBy('name').execute();
 
+export const find = (db: Db, name: string): Promise<Scope | undefined> =>
+  db.selectFrom('scopes').selectAll().where('name', '=', name).executeTakeFirst();
+
 /** Creates the scope, or replaces it. */
 export async function put(db: Db, scope: Scope): Promise<void> {
   const { name: _, ...rest } = scope;

@@ -30,17 +30,27 @@ export async function find(db: Db, key: HandleKey, now: Date, seen_after: Date):
 }
 
 /**
- * Starts a session, unless the person was disabled meanwhile. Locks the account row, so that a disabling in flight either
- * sees this session or prevents it.
+ * Starts a session, unless the person was disabled meanwhile, or the password that was proven (null for none) is no longer
+ * theirs. Locks the rows of both, so that a disabling or a password change in flight either sees this session or prevents
+ * it. Locks are taken in one order everywhere: account, password, sessions, grants.
  */
-export async function insert(trx: Trx, session: Omit<SessionRow, 'ended_at'>): Promise<boolean> {
+export async function insert(
+  trx: Trx,
+  session: Omit<SessionRow, 'ended_at'>,
+  password_changed_at: Date | null,
+): Promise<boolean> {
   const { rows } = await sql`
-    with person as (select sub from users where sub = ${session.sub} and disabled_at is null for share)
+    with person as (select sub from users where sub = ${session.sub} and disabled_at is null for share),
+    proof as (
+      select 1 from password_credentials p join person using (sub)
+      where p.changed_at = ${password_changed_at}::timestamptz for share of p
+    )
     insert into sessions (expires_bucket, hash, sid, kind, sub, auth_time, amr, acr, created_at, seen_at, expires_at)
     select ${session.expires_bucket}::int, ${session.hash}::bytea, ${session.sid}, ${session.kind}, sub,
       ${session.auth_time}::timestamptz, ${session.amr}::text[], ${session.acr}, ${session.created_at}::timestamptz,
       ${session.seen_at}::timestamptz, ${session.expires_at}::timestamptz
-    from person returning sid`.execute(trx);
+    from person where ${password_changed_at === null}::boolean or exists (select from proof)
+    returning sid`.execute(trx);
   return rows.length > 0;
 }
 

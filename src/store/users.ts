@@ -12,23 +12,34 @@ export const fold = (name: string): string => name.normalize('NFKC').toLowerCase
 export const find = (db: Db, sub: string): Promise<User | undefined> =>
   db.selectFrom('users').selectAll().where('sub', '=', sub).executeTakeFirst();
 
-/** By username or e-mail address, in any case. A username holds no `@`, so no name can mean two people. */
-export const findByName = (db: Db, name: string): Promise<User | undefined> =>
-  db
-    .selectFrom('users')
-    .selectAll()
-    .where(name.includes('@') ? 'email_folded' : 'username_folded', '=', fold(name))
-    .executeTakeFirst();
+/** The same, held until the transaction ends: for a change that depends on what is there. */
+export const findLocked = (trx: Trx, sub: string): Promise<User | undefined> =>
+  trx.selectFrom('users').selectAll().where('sub', '=', sub).forNoKeyUpdate().executeTakeFirst();
+
+/** Which of the two a folded name is: a username holds no `@`, so no name can mean two people. */
+const columnOf = (folded: string): 'email_folded' | 'username_folded' =>
+  folded.includes('@') ? 'email_folded' : 'username_folded';
+
+/** By username or e-mail address, in any case. */
+export const findByName = (db: Db, name: string): Promise<User | undefined> => {
+  const folded = fold(name);
+  return db.selectFrom('users').selectAll().where(columnOf(folded), '=', folded).executeTakeFirst();
+};
 
 /** An account with its password, in one read. */
-export const findForSignIn = (db: Db, name: string): Promise<(User & { phc: string | null }) | undefined> =>
-  db
+export const findForSignIn = (
+  db: Db,
+  name: string,
+): Promise<(User & { phc: string | null; password_changed_at: Date | null }) | undefined> => {
+  const folded = fold(name);
+  return db
     .selectFrom('users')
     .leftJoin('password_credentials', 'password_credentials.sub', 'users.sub')
     .selectAll('users')
-    .select('password_credentials.phc')
-    .where(name.includes('@') ? 'email_folded' : 'username_folded', '=', fold(name))
+    .select(['password_credentials.phc', 'password_credentials.changed_at as password_changed_at'])
+    .where(columnOf(folded), '=', folded)
     .executeTakeFirst();
+};
 
 export const list = (db: Db, limit: number, after = ''): Promise<User[]> =>
   db.selectFrom('users').selectAll().where('sub', '>', after).orderBy('sub').limit(limit).execute();

@@ -109,8 +109,10 @@ async function verifyOpaque({ db }: Needs, token: string, now: Date): Promise<Pr
   };
 }
 
-/** The client a JWT says it was issued to, unverified: good for choosing CORS headers and nothing else. */
-export function claimedClient(token: string): string | undefined {
+/** The client a token was issued to, dead or forged as it may be: good for choosing CORS headers and nothing else. */
+export async function claimedClient({ db }: Pick<Deps, 'db'>, token: string): Promise<string | undefined> {
+  const key = readHandle(token);
+  if (key) return (await accessTokens.find(db, key))?.client_id;
   try {
     const { client_id } = decodeJwt(token);
     return typeof client_id === 'string' ? client_id : undefined;

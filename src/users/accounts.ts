@@ -31,14 +31,23 @@ export interface NewAccount {
   sub?: string | undefined;
 }
 
-// No spaces, controls or @: a name is typed by people and never mistaken for an address. \p{C} holds the zero-width ones.
-const USERNAME = /^[^\s@\p{C}\p{Z}]{1,128}$/u;
-const EMAIL = /^[^\s@\p{C}\p{Z}]{1,64}@[^\s@\p{C}\p{Z}]{1,255}$/u;
+// No spaces, controls or @: a name is typed by people and never mistaken for an address. Nothing that cannot be seen
+// either: \p{C} and \p{DI} hold the zero-width ones and the fillers.
+const USERNAME = /^[^\s@\p{C}\p{Z}\p{DI}]{1,128}$/u;
+const EMAIL = /^[^\s@\p{C}\p{Z}\p{DI}]{1,64}@[^\s@\p{C}\p{Z}\p{DI}]{1,255}$/u;
+// Scripts whose letters pass for each other's: a name keeps to one of them.
+const LOOKALIKES = [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u, /\p{Script=Armenian}/u];
+
+// OpenID Connect Core §2: at most 255 ASCII characters.
+const SUB = /^[\x21-\x7E]{1,255}$/;
 
 /** Creates an account. @throws AccountProblem */
 export async function createAccount(deps: Needs, account: NewAccount, by: Actor, now: Date): Promise<users.User> {
   const { username, email, password, claims = {} } = account;
   const names = checkNames({ username, email });
+  if (account.sub !== undefined && !SUB.test(account.sub)) {
+    throw new AccountProblem('sub must be 1 to 255 visible ASCII characters', 'invalid');
+  }
   const phc = password === undefined ? undefined : await hashPassword(deps, password, [username, email ?? '']);
   const user = {
     // 22 characters, 132 bits: never reused, never an address, says nothing of the person.
@@ -74,7 +83,7 @@ export async function updateAccount(
 ): Promise<users.User | undefined> {
   return naming(() =>
     transact(deps.db, async (trx) => {
-      const present = await users.find(trx, sub);
+      const present = await users.findLocked(trx, sub);
       if (!present) return undefined;
       const names = checkNames({
         username: username ?? present.username,
@@ -148,16 +157,19 @@ function checkNames({
   username: string;
   email?: string | null | undefined;
 }): Pick<users.User, 'username' | 'username_folded' | 'email' | 'email_folded'> {
-  if (!USERNAME.test(username)) {
+  // The folded forms too: compatibility characters can unfold to a space or an @.
+  const username_folded = users.fold(username);
+  const email_folded = email === null ? null : users.fold(email);
+  if (!USERNAME.test(username) || !USERNAME.test(username_folded)) {
     throw new AccountProblem('username must be 1 to 128 visible characters without spaces or @', 'invalid');
   }
-  if (email !== null && !EMAIL.test(email)) throw new AccountProblem('email is not an e-mail address', 'invalid');
-  return {
-    username,
-    username_folded: users.fold(username),
-    email,
-    email_folded: email === null ? null : users.fold(email),
-  };
+  if (LOOKALIKES.filter((script) => script.test(username_folded)).length > 1) {
+    throw new AccountProblem('username must not mix letters of scripts that look alike', 'invalid');
+  }
+  if (email !== null && (!EMAIL.test(email) || !EMAIL.test(email_folded!))) {
+    throw new AccountProblem('email is not an e-mail address', 'invalid');
+  }
+  return { username, username_folded, email, email_folded };
 }
 
 async function hashPassword(deps: Needs, password: string, names: readonly string[]): Promise<string> {

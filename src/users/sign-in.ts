@@ -24,6 +24,8 @@ export interface SignedIn {
   /** RFC 8176. */
   amr: string[];
   acr: string;
+  /** When the password that was proven was set: a session may start only while it is still the one. */
+  password_changed_at: Date | null;
   /** The device cookie to set. */
   device: string;
 }
@@ -59,7 +61,8 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
       await users.rehash(deps.db, user.sub, user.phc, await deps.passwords.hash(credentials.password));
     }
     const cookie = knownDevice(deps.secrets, deps.random, user.sub, now);
-    return { sub: user.sub, username: user.username, amr: ['pwd'], acr: '1', device: cookie };
+    const { sub, username, password_changed_at } = user;
+    return { sub, username, amr: ['pwd'], acr: '1', password_changed_at, device: cookie };
   });
 }
 

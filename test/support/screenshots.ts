@@ -1,44 +1,82 @@
 /**
- * `node test/support/screenshots.ts [directory=screenshots]` draws every page in light and dark, as narrow as WCAG
- * 1.4.10 asks (320 px, which is 1280 px at 400% zoom) and wide, and fails where one scrolls sideways.
+ * `node test/support/screenshots.ts [directory=screenshots]` starts a development server and takes a picture of every page
+ * of it; with `--samples` it draws the sample pages of test/views instead, which also have what strangers may put there.
+ * Each in light and dark, as narrow as WCAG 1.4.10 asks (320 px, which is 1280 px at 400% zoom) and wide. It fails where
+ * a page scrolls sideways.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
+import { openVisit, tour } from './journey.ts';
 import { pageHeaders, pages } from './sample-pages.ts';
+import { startServer, stopServers, temporaryDirectory } from './server.ts';
 
-const directory = process.argv[2] ?? 'screenshots';
-mkdirSync(directory, { recursive: true });
-const browser = await launchBrowser();
+const { values, positionals } = parseArgs({ options: { samples: { type: 'boolean' } }, allowPositionals: true });
+const directory = positionals[0] ?? 'screenshots';
+const widths = [320, 1280];
+const schemes = ['light', 'dark'] as const;
+let taken = 0;
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const viewport of [
-    { width: 320, height: 640 },
-    { width: 1280, height: 800 },
-  ]) {
-    // Without JavaScript, so that the form_post bridge stays where it is; the script's part is in test/views.
-    for (const javaScriptEnabled of [false, true]) {
-      const context = await browser.newContext({ colorScheme, viewport, javaScriptEnabled });
-      const page = await context.newPage();
-      await page.route('**', (route) =>
-        route.fulfill({ headers: pageHeaders, body: String(pages[new URL(route.request().url()).pathname.slice(1)]) }),
-      );
-      for (const name of Object.keys(pages).filter((each) => javaScriptEnabled !== (each === 'form-post'))) {
-        await page.goto(`https://id.example.test/${name}`);
-        await page.screenshot({
-          path: join(directory, `${name}-${colorScheme}-${viewport.width}.png`),
-          fullPage: true,
-        });
-        if (!javaScriptEnabled) continue;
-        const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-        if (width > viewport.width) {
-          console.error(`${name} is ${width} px wide at ${viewport.width} px`);
-          process.exitCode = 1;
-        }
-      }
-      await context.close();
+async function take(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true });
+  taken += 1;
+}
+
+async function complainIfTooWide(page: Page, name: string): Promise<void> {
+  const [wide, width] = await page.evaluate<[number, number]>('[document.documentElement.scrollWidth, innerWidth]');
+  if (wide <= width) return;
+  console.error(`${name} is ${wide} px wide at ${width} px`);
+  process.exitCode = 1;
+}
+
+/** A server of its own for each picture book: what a person did before shows on the pages. */
+async function runningServer(browser: Browser): Promise<void> {
+  for (const colorScheme of schemes) {
+    for (const width of widths) {
+      const env = { DATA_DIR: join(temporaryDirectory(), 'data') };
+      const server = await startServer({ command: 'dev', env });
+      const visit = await openVisit(browser, { colorScheme, width });
+      await tour(visit, server.issuer, async (name) => {
+        await complainIfTooWide(visit.page, name);
+        await take(visit.page, `${name}-${colorScheme}-${width}`);
+      });
+      await visit.context.close();
+      await server.stop();
     }
   }
 }
-await browser.close();
-console.log(`${Object.keys(pages).length} pages in ${directory}/`);
+
+async function samples(browser: Browser): Promise<void> {
+  for (const colorScheme of schemes) {
+    for (const width of widths) {
+      // Without JavaScript, so that the form_post bridge stays where it is; the script's part is in test/views.
+      for (const javaScriptEnabled of [false, true]) {
+        const { page, context } = await openVisit(browser, { colorScheme, width, javaScriptEnabled });
+        await page.route('**', (route) =>
+          route.fulfill({
+            headers: pageHeaders,
+            body: String(pages[new URL(route.request().url()).pathname.slice(1)]),
+          }),
+        );
+        for (const name of Object.keys(pages).filter((each) => javaScriptEnabled !== (each === 'form-post'))) {
+          await page.goto(`https://id.example.test/${name}`);
+          await take(page, `sample-${name}-${colorScheme}-${width}`);
+          if (javaScriptEnabled) await complainIfTooWide(page, name);
+        }
+        await context.close();
+      }
+    }
+  }
+}
+
+mkdirSync(directory, { recursive: true });
+const browser = await launchBrowser();
+try {
+  await (values.samples === true ? samples : runningServer)(browser);
+} finally {
+  await browser.close();
+  await stopServers();
+}
+console.log(`${taken} pictures in ${directory}/`);

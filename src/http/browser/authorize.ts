@@ -1,6 +1,7 @@
 /** GET and POST /authorize (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1). No CORS: nobody but a browser's window comes here. */
 import type { FastifyInstance } from 'fastify';
 import { authorize as authorizeRequest } from '../../authorize/index.ts';
+import { listedParameters } from '../../protocol/form-encoding.ts';
 import { formOf, queryOf, requireForm, route } from '../request.ts';
 import { browserOf, hashOf, isAtIssuer, sessionOf, type Context } from './context.ts';
 import { deliver } from './deliver.ts';
@@ -10,7 +11,7 @@ export function authorize(app: FastifyInstance, context: Context): void {
   route(app, '/authorize', {
     async GET(request, reply) {
       const now = deps.clock();
-      const parameters = queryOf(request);
+      const parameters = queryOf(request, listedParameters);
       // At another name of this host the cookie would be lost on the way: the first page at the issuer binds instead.
       const hash = isAtIssuer(context, request) ? hashOf(browserOf(context, request, reply)) : null;
       const browser = { session: await sessionOf(context, request, now), hash };
@@ -20,7 +21,8 @@ export function authorize(app: FastifyInstance, context: Context): void {
     async POST(request, reply) {
       requireForm(request);
       const browser = { session: undefined, hash: null };
-      return deliver(context, request, reply, await authorizeRequest(deps, formOf(request), browser, deps.clock()));
+      const parameters = formOf(request, listedParameters);
+      return deliver(context, request, reply, await authorizeRequest(deps, parameters, browser, deps.clock()));
     },
   });
 }

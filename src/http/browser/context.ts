@@ -20,7 +20,7 @@ export interface PageOptions {
   formAction?: 'self';
 }
 
-// RFC 9700 §4.16, pages.md: nothing but our own nonce runs or styles, nobody frames, nothing is fetched from elsewhere.
+// RFC 9700 §4.16: nothing but our own nonce runs or styles, nobody frames, nothing is fetched from elsewhere.
 const POLICY = "connect-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; object-src 'none'";
 
 /** Sends a page with the policy its nonce opens. */

@@ -61,5 +61,5 @@ export async function browser(
 function isReadByScript(request: FastifyRequest): boolean {
   const { url } = request.routeOptions;
   const theirs = url === undefined || (url.endsWith('/login') && !url.includes('/interaction/'));
-  return theirs && request.accepts().type(['json', 'html']) === 'json';
+  return theirs && request.accepts().type(['json', 'html']) !== 'html';
 }

@@ -1,5 +1,5 @@
 /** Sign-in pages: /interaction/{id}/login for a request in progress, /login for this server itself (spec.md §Endpoints 4). */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { z } from 'zod';
 import { cancel } from '../../authorize/interaction.ts';
 import { signInBrowser, signInForToken, type BrowserSignIn } from '../../authorize/sign-in.ts';
@@ -16,14 +16,21 @@ import { browserOf, sendPage, sessionOf, urlOf, type Context } from './context.t
 import { formToken, isFromBrowser, requireFormToken, requireSameOrigin } from './forgery.ts';
 import { openInteraction, requireStepForm, stepToken, toInteraction, type OpenedPage } from './interaction.ts';
 
-const credentials = z.object({ username: z.string().min(1).max(320), password: z.string().min(1).max(8192) });
+// Postgres text cannot hold U+0000; a form never brings one here, JSON does.
+const name = z
+  .string()
+  .min(1)
+  .max(320)
+  .refine((text) => !text.includes('\0'), 'holds a control character');
+const credentials = z.object({ username: name, password: z.string().min(1).max(8192) });
 
 export function login(app: FastifyInstance, context: Context): void {
-  interactionLogin(app, context);
-  ownLogin(app, context);
+  const options = limited(app, context.deps.config.LOGIN_RATE_LIMIT);
+  interactionLogin(app, context, options);
+  ownLogin(app, context, options);
 }
 
-function interactionLogin(app: FastifyInstance, context: Context): void {
+function interactionLogin(app: FastifyInstance, context: Context, options: RouteShorthandOptions): void {
   const { deps } = context;
   const show = (reply: FastifyReply, page: OpenedPage, problem?: Problem): FastifyReply => {
     const { client, session, request } = page.opened;
@@ -38,12 +45,13 @@ function interactionLogin(app: FastifyInstance, context: Context): void {
       fixed_account: fixed && { name: fixed.name ?? fixed.username, email: fixed.email ?? undefined },
       switch_url: urlOf(context, `${path}?switch`),
       cancel: true,
-      problem,
+      problem:
+        fixed && problem?.refusal.error === 'invalid_credentials' ? { ...problem, problem: WRONG_PASSWORD } : problem,
     });
   };
 
   route(app, '/interaction/:id/login', {
-    options: limited(deps.config.LOGIN_RATE_LIMIT, 'login'),
+    options,
     async GET(request, reply) {
       const page = await openInteraction(context, request, reply);
       if ((request.query as { text: string }).text === 'switch') return show(reply, asStranger(page));
@@ -76,7 +84,7 @@ const isAskedAgain = ({ opened: { row, session, request } }: OpenedPage): boolea
 /** The same page without the person who is signed in. */
 const asStranger = (page: OpenedPage): OpenedPage => ({ ...page, opened: { ...page.opened, session: undefined } });
 
-function ownLogin(app: FastifyInstance, context: Context): void {
+function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthandOptions): void {
   const { deps } = context;
   const action = urlOf(context, '/login');
   const show = (reply: FastifyReply, browser: string, problem?: Problem): FastifyReply =>
@@ -89,7 +97,7 @@ function ownLogin(app: FastifyInstance, context: Context): void {
     });
 
   route(app, '/login', {
-    options: limited(deps.config.LOGIN_RATE_LIMIT, 'login'),
+    options,
     GET: (request, reply) => show(reply, browserOf(context, request, reply)),
     async POST(request, reply) {
       const form = parametersOf(request);
@@ -174,6 +182,9 @@ const SENTENCES: Partial<Record<OAuthError['error'], string>> = {
   too_many_requests: 'There were too many tries. Wait a little before you try again.',
   access_denied: 'This account can’t sign in.',
 };
+
+/** Where it says who is asked, only one of the two can be wrong. */
+const WRONG_PASSWORD = 'That password doesn’t match this account.';
 
 function setCookies({ deps, cookies }: Context, reply: FastifyReply, { session, device }: BrowserSignIn): void {
   cookies.set(reply, 'session', session, deps.config.SESSION_TTL);

@@ -1,4 +1,4 @@
-/** CORS (interop.md): open documents for everybody, tokens only for the origins of the client they belong to. */
+/** CORS: open documents for everybody, tokens only for the origins of the client they belong to. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { redirectOrigin } from '../../protocol/redirect-uri.ts';

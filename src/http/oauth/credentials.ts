@@ -1,9 +1,10 @@
 /** The client authentication a request carries, taken from where RFC 6749 §2.3.1 puts it: the header or the body. */
 import type { FastifyRequest } from 'fastify';
 import type { PresentedCredentials } from '../../clients/auth-methods/method.ts';
-import type { Parameters } from '../../protocol/parameters.ts';
+import { clientId } from '../../protocol/client-metadata.ts';
 import { claimedSubject } from '../../protocol/jwt-assertion.ts';
-import { textOf } from '../request.ts';
+import type { Parameters } from '../../protocol/parameters.ts';
+import { formOf, textOf } from '../request.ts';
 
 export const credentialsOf = (request: FastifyRequest, parameters: Parameters): PresentedCredentials => ({
   authorization: request.headers.authorization,
@@ -20,4 +21,13 @@ export function namedClient(presented: PresentedCredentials): string | undefined
   if (client_assertion !== undefined) return claimedSubject(client_assertion);
   const basic = /^basic +(\S+)$/i.exec(authorization);
   return basic ? Buffer.from(basic[1]!, 'base64').toString('utf8').split(':')[0] : undefined;
+}
+
+/** The same of a request that was refused, readable or not, for the log: only what could be a client's name. */
+export function namedIn(request: FastifyRequest): string | undefined {
+  try {
+    return clientId.safeParse(namedClient(credentialsOf(request, formOf(request)))).data;
+  } catch {
+    return undefined;
+  }
 }

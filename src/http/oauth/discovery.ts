@@ -12,39 +12,56 @@ import { grants } from '../../grants/index.ts';
 import { RESPONSE_TYPES } from '../../protocol/authorization-request.ts';
 import { ASSERTION_ALGS } from '../../protocol/jwt-assertion.ts';
 import { CODE_CHALLENGE_METHODS } from '../../protocol/pkce.ts';
+import { isUnavailable } from '../../store/db.ts';
 import { route } from '../request.ts';
 import { preflight } from './cors.ts';
-import { sendDocument } from './public-document.ts';
+import { sendDocument, type PublicDocument } from './public-document.ts';
 
 const MAX_AGE = 300;
 const WELL_KNOWN = ['openid-configuration', 'oauth-authorization-server'];
 
 export function discovery(app: FastifyInstance, deps: Deps): void {
+  const document = documentOf(app, deps);
   for (const name of WELL_KNOWN) {
     const url = `/.well-known/${name}`;
     preflight(app, url, 'GET');
     route(app, url, {
       head: true,
-      GET: async (request, reply) => sendDocument(request, reply, await documentOf(deps)),
+      GET: async (request, reply) => sendDocument(request, reply, await document()),
     });
   }
 }
 
 /** For an issuer with a path: the same documents at the path-inserted places (RFC 8414 §3.1), at the listener's root. */
 export function insertedDiscovery(app: FastifyInstance, deps: Deps, path: string): void {
+  const document = documentOf(app, deps);
   for (const name of WELL_KNOWN) {
     const url = `/.well-known/${name}${path}`;
     preflight(app, url, 'GET');
     route(app, url, {
       head: true,
-      GET: async (request, reply) => sendDocument(request, reply, await documentOf(deps)),
+      GET: async (request, reply) => sendDocument(request, reply, await document()),
     });
   }
 }
 
-async function documentOf(deps: Deps): Promise<{ body: string; etag: string; max_age: number }> {
-  const body = JSON.stringify(await metadata(deps));
-  return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"`, max_age: MAX_AGE };
+/** Makes the document. While the database is away it is the last one: what is public does not wait for it. */
+function documentOf(app: FastifyInstance, deps: Deps): () => Promise<PublicDocument> {
+  let last: PublicDocument | undefined;
+  const make = async (): Promise<PublicDocument> => {
+    try {
+      const body = JSON.stringify(await metadata(deps));
+      const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+      return (last = { body, etag, max_age: MAX_AGE });
+    } catch (error) {
+      if (!last || !isUnavailable(error)) throw error;
+      return last;
+    }
+  };
+  app.addHook('onReady', async () => {
+    await make().catch(() => undefined);
+  });
+  return make;
 }
 
 /** The metadata, member by registered member. */

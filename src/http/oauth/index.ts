@@ -7,8 +7,9 @@ import { rateLimits } from '../rate-limit.ts';
 import { refused } from '../refusal.ts';
 import { BODY_LIMIT } from '../server.ts';
 import { formBodyParser } from '../request.ts';
+import { namedIn } from './credentials.ts';
 import { deviceAuthorization } from './device-authorization.ts';
-import { discovery } from './discovery.ts';
+import { discovery, insertedDiscovery } from './discovery.ts';
 import { introspect } from './introspect.ts';
 import { jwks } from './jwks.ts';
 import { par } from './par.ts';
@@ -22,12 +23,7 @@ export async function oauth(app: FastifyInstance, deps: Deps): Promise<void> {
   await app.register(formbody, { bodyLimit: BODY_LIMIT, parser: formBodyParser });
   app.removeContentTypeParser(['application/json', 'text/plain']);
   await rateLimits(app);
-  app.addHook('onRequest', (_request, reply, done) => {
-    // RFC 6749 §5.1; the public documents set their own.
-    reply.header('cache-control', 'no-store');
-    done();
-  });
-  app.setErrorHandler((error, request, reply) => sendError(deps, error, request, reply));
+  answerAsOAuth(app, deps);
   for (const endpoint of [token, userinfo, introspect, revoke, par, deviceAuthorization, discovery, jwks]) {
     endpoint(app, deps);
   }
@@ -38,9 +34,24 @@ export async function oauth(app: FastifyInstance, deps: Deps): Promise<void> {
   });
 }
 
+/** What clients look for outside the issuer's path: the discovery documents at their path-inserted places. */
+export async function oauthOutside(app: FastifyInstance, deps: Deps, path: string): Promise<void> {
+  answerAsOAuth(app, deps);
+  insertedDiscovery(app, deps, path);
+}
+
+function answerAsOAuth(app: FastifyInstance, deps: Deps): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    // RFC 6749 §5.1; the public documents set their own.
+    reply.header('cache-control', 'no-store');
+    done();
+  });
+  app.setErrorHandler((error, request, reply) => sendError(deps, error, request, reply));
+}
+
 /** RFC 6749 §5.2 and RFC 6750 §3, from whatever was thrown. */
 function sendError(deps: Deps, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { status, refusal } = refused(error, request, deps);
+  const { status, refusal } = refused(error, request, deps, namedIn(request));
   const challenge = challengeFor(refusal, request, deps.config.ISSUER);
   if (challenge !== undefined) reply.header('www-authenticate', challenge);
   if (refusal.retry_after !== undefined) reply.header('retry-after', refusal.retry_after);

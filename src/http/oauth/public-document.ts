@@ -16,6 +16,10 @@ export function sendDocument(
 ): FastifyReply {
   openToAll(reply);
   reply.header('cache-control', `public, max-age=${max_age}`).header('etag', etag);
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+  if (isFresh(request.headers['if-none-match'], etag)) return reply.code(304).send();
   return reply.header('content-type', 'application/json; charset=utf-8').send(body);
 }
+
+/** RFC 9110 §13.1.2: a list, compared weakly, since proxies that compress make our tags weak ones. */
+const isFresh = (if_none_match: string | undefined, etag: string): boolean =>
+  if_none_match?.split(',').some((tag) => [etag, `W/${etag}`, '*'].includes(tag.trim())) ?? false;

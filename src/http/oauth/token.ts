@@ -10,7 +10,7 @@ import { credentialsOf, namedClient } from './credentials.ts';
 export function token(app: FastifyInstance, deps: Deps): void {
   preflight(app, '/token', 'POST');
   route(app, '/token', {
-    options: limited(deps.config.TOKEN_RATE_LIMIT, 'token'),
+    options: limited(app, deps.config.TOKEN_RATE_LIMIT),
     async POST(request, reply) {
       requireForm(request);
       const parameters = formOf(request);

@@ -8,13 +8,26 @@ import { formOf, queryOf, requireForm, route, textOf } from '../request.ts';
 import { allowClientOrigin, preflight } from './cors.ts';
 
 export function userinfo(app: FastifyInstance, deps: Deps): void {
+  const challenge = `Bearer realm="${deps.config.ISSUER}"`;
+
+  const readToken = (request: FastifyRequest, reply: FastifyReply): string | undefined => {
+    try {
+      return presentedToken(request);
+    } catch (error) {
+      // RFC 6750 §3: whoever presents no token that could be looked at is challenged, too.
+      reply.header('www-authenticate', `${challenge}, error="invalid_request"`);
+      throw error;
+    }
+  };
+
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const token = presentedToken(request);
+    const token = readToken(request, reply);
     if (token === undefined) {
       // RFC 6750 §3.1: a request without any token is told how, and no error.
-      return reply.code(401).header('www-authenticate', `Bearer realm="${deps.config.ISSUER}"`).send();
+      return reply.code(401).header('www-authenticate', challenge).send();
     }
-    await allowClientOrigin(deps, request, reply, claimedClient(token));
+    const client_id = request.headers.origin === undefined ? undefined : await claimedClient(deps, token);
+    await allowClientOrigin(deps, request, reply, client_id);
     return userinfoOf(deps, token, deps.clock());
   };
   preflight(app, '/userinfo', 'GET, POST');

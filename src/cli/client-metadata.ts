@@ -1,0 +1,130 @@
+/** Client metadata as the command line takes it: options by member, and whole RFC 7591 documents. */
+import { InvalidArgumentError, Option } from 'commander';
+import type { Registration } from '../clients/register.ts';
+import {
+  AUTH_METHODS,
+  GRANT_TYPES,
+  presets,
+  type ClientMetadataInput,
+  type Preset,
+} from '../protocol/client-metadata.ts';
+import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
+import { usage } from './failure.ts';
+import { collect, readDocument, seconds } from './input.ts';
+
+type Member = keyof ClientMetadataInput;
+type Kind = 'list' | 'seconds' | 'flag' | 'scope' | readonly string[];
+type Row = readonly [member: Member, flag: string, description: string, kind?: Kind];
+
+const ROWS: readonly Row[] = [
+  ['client_name', '--name <text>', 'what people see'],
+  ['redirect_uris', '--redirect-uri <uri>', 'where answers may go (repeatable)', 'list'],
+  ['post_logout_redirect_uris', '--post-logout-redirect-uri <uri>', 'where sign-out may end (repeatable)', 'list'],
+  ['scope', '--scope <scopes>', 'every scope it may ask for, separated by spaces', 'scope'],
+  ['grant_types', '--grant-type <type>', 'how it gets tokens (repeatable)', GRANT_TYPES],
+  ['token_endpoint_auth_method', '--auth-method <method>', 'how it proves who it is', AUTH_METHODS],
+  ['application_type', '--application-type <type>', 'where it runs', ['web', 'native']],
+  ['require_pkce', '--require-pkce', 'refuse requests without PKCE', 'flag'],
+  ['skip_consent', '--skip-consent', 'do not ask people (your own applications)', 'flag'],
+  ['may_introspect', '--may-introspect', "may introspect everybody's tokens (an API)", 'flag'],
+  ['allowed_origins', '--allowed-origin <origin>', 'web origin that may call /token (repeatable)', 'list'],
+  ['access_token_format', '--access-token-format <format>', 'kind of access token', ['jwt', 'opaque']],
+  ['access_token_ttl', '--access-token-ttl <time>', 'life of access tokens: seconds, or 15m, 12h', 'seconds'],
+  ['id_token_ttl', '--id-token-ttl <time>', 'life of ID tokens', 'seconds'],
+  ['refresh_token_ttl', '--refresh-token-ttl <time>', 'life of a refresh token and all its successors', 'seconds'],
+  ['refresh_token_idle_ttl', '--refresh-token-idle-ttl <time>', 'life of a refresh token not used', 'seconds'],
+  ['id_token_claims', '--id-token-claims <which>', 'claims of the ID token', ['scope', 'minimal']],
+  ['id_token_signed_response_alg', '--id-token-alg <alg>', 'signature of the ID token', SIGNING_ALGS],
+  ['client_uri', '--client-uri <url>', 'home page'],
+  ['logo_uri', '--logo-uri <url>', 'logo'],
+  ['policy_uri', '--policy-uri <url>', 'privacy policy'],
+  ['tos_uri', '--tos-uri <url>', 'terms of service'],
+  ['contacts', '--contact <address>', 'whom to write to (repeatable)', 'list'],
+];
+
+const isList = (member: Member): boolean => member === 'grant_types';
+
+function optionOf([member, flag, description, kind]: Row): Option {
+  const option = new Option(flag, description);
+  if (kind === 'list') return option.argParser(collect);
+  if (kind === 'seconds') return option.argParser(seconds);
+  if (kind === 'scope') return option.argParser((value, before?: string) => (before ? `${before} ${value}` : value));
+  if (kind === undefined || kind === 'flag') return option;
+  option.choices(kind);
+  if (!isList(member)) return option;
+  return option.argParser((value, before?: readonly string[]) => {
+    if (!kind.includes(value)) throw new InvalidArgumentError(`Allowed choices are ${kind.join(', ')}.`);
+    return collect(value, before);
+  });
+}
+
+/** One option for each member that can be set. */
+export const metadataOptions = (): Option[] => ROWS.map(optionOf);
+
+/** What takes a flag back, for changes. */
+export const negativeOptions = (): Option[] =>
+  ROWS.filter(([, , , kind]) => kind === 'flag').map(
+    ([, flag]) => new Option(flag.replace('--', '--no-'), 'take it back'),
+  );
+
+export const presetOption = (): Option =>
+  new Option('--preset <kind>', 'sensible metadata for this kind of application').choices(Object.keys(presets));
+export const fileOption = (): Option =>
+  new Option('--file <path>', 'metadata as an RFC 7591 document in JSON; - is standard input');
+
+/** The values of the options above. */
+export type MetadataOptions = { preset?: Preset; file?: string } & Record<string, unknown>;
+
+function fromOptions(options: MetadataOptions): Partial<ClientMetadataInput> {
+  const named = ROWS.map((row) => [row[0], options[optionOf(row).attributeName()]] as const);
+  return Object.fromEntries(named.filter(([, value]) => value !== undefined));
+}
+
+/** Members of a document that only a server writes. */
+const ISSUED = new Set(['client_id_issued_at', 'client_secret_expires_at']);
+
+async function fromFile(file: string): Promise<Record<string, unknown>> {
+  const document = await readDocument(file);
+  return Object.fromEntries(Object.entries(document).filter(([member]) => !ISSUED.has(member)));
+}
+
+/** A new client, from its document, its preset and its options; the later ones win. @throws Failure */
+export async function readRegistration(
+  options: MetadataOptions & { clientId?: string; clientSecret?: string },
+): Promise<Registration> {
+  const { client_id, client_secret, ...document } = options.file === undefined ? {} : await fromFile(options.file);
+  const given = fromOptions(options);
+  // A document means what RFC 7591 §2 says it means; who says nothing at all gets a web application.
+  const unsaid = options.file === undefined && given.grant_types === undefined;
+  const preset = options.preset ?? (unsaid ? 'web' : undefined);
+  const metadata: ClientMetadataInput = { ...(preset && presets[preset]), ...document, ...given };
+  // What a document holds is checked where the client is made.
+  const registration = {
+    metadata,
+    client_id: options.clientId ?? client_id,
+    client_secret: options.clientSecret ?? client_secret,
+  } as Registration;
+  if (metadata.token_endpoint_auth_method === 'none' && registration.client_secret !== undefined) {
+    throw usage('client_secret: a public client has none');
+  }
+  return registration;
+}
+
+/** Changes to a client. A member that is null in the document goes back to its default (RFC 7396). @throws Failure */
+export async function readChanges(client_id: string, options: MetadataOptions): Promise<Partial<ClientMetadataInput>> {
+  const {
+    client_id: same,
+    client_secret,
+    ...document
+  } = options.file === undefined ? {} : await fromFile(options.file);
+  if (same !== undefined && same !== client_id) throw usage(`client_id: the document is about ${JSON.stringify(same)}`);
+  if (client_secret !== undefined) throw usage('client_secret: is changed by `postern clients rotate-secret`');
+  const named = Object.entries(document).map(([member, value]) => [member, value ?? undefined]);
+  const changes = {
+    ...(options.preset && presets[options.preset]),
+    ...Object.fromEntries(named),
+    ...fromOptions(options),
+  };
+  if (Object.keys(changes).length === 0) throw usage('there is nothing to change: name a member, or give a --file');
+  return changes as Partial<ClientMetadataInput>;
+}

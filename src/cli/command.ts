@@ -1,0 +1,55 @@
+/** What a command is: a row of a table, which index.ts turns into the library's. It answers; it does not print. */
+import type { Option } from 'commander';
+import type { Deps } from '../deps.ts';
+
+/** What a command works on. */
+export interface Opened {
+  deps: Deps;
+  /** Applies the migrations that are missing; returns their names. */
+  migrate(): Promise<string[]>;
+  /** For people: where the data is. */
+  place: string;
+  /** The file with the keys of a server that is given none, whether or not it is there. */
+  secretFile: string;
+  /** The time as this machine tells it: `deps.clock` agrees with the database. */
+  machineTime: () => Date;
+}
+
+/** What main hands in. */
+export interface Process {
+  start(mode: 'dev' | 'serve'): Promise<void>;
+  /** `schema: 'any'`: also on a database that lacks migrations. @throws ConfigError, PostgresUnavailable */
+  open<T>(work: (opened: Opened) => Promise<T>, options?: { schema?: 'any' }): Promise<T>;
+}
+
+/** What a command has to say. */
+export interface Answer {
+  json: unknown;
+  /** What is left of it with --quiet, one a line. */
+  ids: readonly string[];
+  text: string;
+  /** For people only, beside the answer: on standard error. */
+  notes?: readonly string[];
+  /** 0 unless said otherwise. */
+  exit_code?: number;
+}
+
+/** A command that does something. Nothing is answered by those that go on running. */
+export interface Leaf<Options extends object = object> {
+  summary: string;
+  /** Its one argument, in the library's notation: `<client_id>`. */
+  argument?: string;
+  options?: () => Option[];
+  /** Without the program's name. */
+  examples?: readonly string[];
+  /** More for --help: what the options do not say. */
+  explanation?: string;
+  run(process: Process, input: { argument: string; options: Options }): Promise<Answer | undefined>;
+}
+
+/** Commands about one subject; `own` is what the subject's name does alone. */
+export interface Group {
+  summary: string;
+  own?: Leaf;
+  commands: Readonly<Record<string, Leaf>>;
+}

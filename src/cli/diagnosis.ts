@@ -1,0 +1,161 @@
+/** What `doctor` looks at, one row a check. Each finding that is not fine says what to do about it. */
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { keyStates, unreadableKeys } from '../keys/index.ts';
+import { isLoopbackHost, isWebUri } from '../protocol/redirect-uri.ts';
+import * as clients from '../store/clients.ts';
+import { databaseTime, databaseVersion } from '../store/db.ts';
+import * as keys from '../store/keys.ts';
+import { pendingMigrations } from '../store/migrate.ts';
+import * as resources from '../store/resources.ts';
+import * as scopes from '../store/scopes.ts';
+import type { Opened } from './command.ts';
+import { readPages } from './list.ts';
+
+export interface Finding {
+  level: 'ok' | 'warning' | 'error';
+  message: string;
+  fix?: string;
+}
+
+type Check = (opened: Opened) => Promise<Finding[]>;
+
+const ok = (message: string): Finding => ({ level: 'ok', message });
+const warning = (message: string, fix: string): Finding => ({ level: 'warning', message, fix });
+const error = (message: string, fix: string): Finding => ({ level: 'error', message, fix });
+/** What was found, or that nothing was. */
+const or = (findings: Finding[], fine: string): Finding[] => (findings.length > 0 ? findings : [ok(fine)]);
+
+const OLDEST_POSTGRES = 150_000;
+const MAX_CLOCK_OFFSET_S = 2;
+
+/** Without these there is nothing to look at. */
+export const basics = {
+  async database({ deps: { db }, place }) {
+    const { name, number } = await databaseVersion(db);
+    if (number >= OLDEST_POSTGRES) return [ok(`PostgreSQL ${name}, ${place}`)];
+    return [error(`PostgreSQL ${name} is too old`, 'use PostgreSQL 15 or newer')];
+  },
+
+  async migrations({ deps: { db } }) {
+    const pending = await pendingMigrations(db);
+    if (pending.length === 0) return [ok('all are applied')];
+    return [error(`${pending.length} are missing: ${pending.join(', ')}`, 'postern migrate')];
+  },
+} as const satisfies Record<string, Check>;
+
+export const checks = {
+  async clock({ deps: { db }, machineTime }) {
+    const before = machineTime().getTime();
+    const theirs = (await databaseTime(db)).getTime();
+    const offset = (theirs - (before + machineTime().getTime()) / 2) / 1000;
+    if (Math.abs(offset) < 0.1) return [ok('the database agrees with this machine')];
+    const said = `the database is ${Math.abs(offset).toFixed(1)} s ${offset < 0 ? 'behind' : 'ahead of'} this machine`;
+    if (Math.abs(offset) <= MAX_CLOCK_OFFSET_S) return [ok(said)];
+    return [warning(said, 'keep both with NTP: clients compare the times in tokens with their own clocks')];
+  },
+
+  async keys({ deps: { db, secrets, config, clock } }) {
+    const rows = await keys.all(db);
+    const states = keyStates(rows, clock());
+    const findings = unreadableKeys(rows, secrets).map((kid) =>
+      error(
+        `${kid} cannot be opened with SECRET_KEYS`,
+        `append the key it was sealed under to SECRET_KEYS; if that is lost: postern keys retire ${kid}`,
+      ),
+    );
+    for (const alg of config.SIGNING_ALGS) {
+      const ofAlg = states.filter((key) => key.alg === alg);
+      if (ofAlg.some(({ state }) => state === 'active')) continue;
+      if (ofAlg.some(({ state }) => state === 'next')) {
+        findings.push(error(`no ${alg} key signs yet`, `postern keys rotate --alg ${alg} --immediately`));
+      } else findings.push(warning(`there is no ${alg} key yet`, 'start the server: it makes one'));
+    }
+    return or(findings, `one signs for each of ${config.SIGNING_ALGS.join(', ')}`);
+  },
+
+  async files({ deps: { config }, secretFile }) {
+    const dataDir = resolve(config.DATA_DIR);
+    const rules: ReadonlyArray<readonly [file: string | undefined, forbidden: number, risk: string, fix: string]> = [
+      [secretFile, 0o077, 'others than its owner can read or change it', 'chmod 600'],
+      [dataDir, 0o022, 'others than its owner can put files there', 'chmod go-w'],
+      [config.TLS_KEY_FILE, 0o007, 'everybody can read it', 'chmod o='],
+    ];
+    const findings: Finding[] = [];
+    for (const [file, forbidden, risk, fix] of rules) {
+      const mode =
+        file === undefined
+          ? 0
+          : await stat(file).then(
+              ({ mode }) => mode,
+              () => 0,
+            );
+      if ((mode & forbidden) !== 0) findings.push(error(`${file}: ${risk}`, `${fix} ${file}`));
+    }
+    return or(findings, 'secrets are their owner’s alone');
+  },
+
+  async clients({ deps: { db, config, clock } }) {
+    const now = clock();
+    const rows = await readPages(
+      {},
+      (limit, after) => clients.list(db, limit, after),
+      ({ client_id }) => client_id,
+    );
+    const known = new Set((await scopes.all(db)).map(({ name }) => name));
+    const signing = keyStates(await keys.all(db), now)
+      .filter(({ state }) => state === 'active')
+      .map(({ alg }) => alg);
+    const inProduction = !isLoopbackHost(new URL(config.ISSUER).hostname);
+    const findings = rows.flatMap((client) => [
+      ...risksOf(client, inProduction),
+      ...client.scope
+        .filter((name) => !known.has(name))
+        .map((name) => warning(`${client.client_id}: the scope ${name} does not exist`, `postern scopes put ${name}`)),
+      ...withoutKey(client.client_id, client.id_token_signed_response_alg, signing),
+    ]);
+    for (const client_id of await clients.withoutSecret(db, now)) {
+      findings.push(warning(`${client_id}: has no secret that works`, `postern clients rotate-secret ${client_id}`));
+    }
+    for (const { resource, access_token_signing_alg } of await resources.all(db)) {
+      if (access_token_signing_alg !== null) findings.push(...withoutKey(resource, access_token_signing_alg, signing));
+    }
+    return or(findings, `${rows.length}, none with risky settings`);
+  },
+} as const satisfies Record<string, Check>;
+
+/** What `dev` seeds: their secrets are public. */
+const DEMO_CLIENTS = ['demo-web', 'demo-spa', 'demo-m2m'];
+
+function risksOf(client: clients.ClientRow, inProduction: boolean): Finding[] {
+  const { client_id, redirect_uris, application_type } = client;
+  const findings: Finding[] = [];
+  if (inProduction && DEMO_CLIENTS.includes(client_id)) {
+    findings.push(
+      error(`${client_id}: is of development mode`, `postern clients delete ${client_id}; see also users ada, bob`),
+    );
+  }
+  if (inProduction && application_type === 'web') {
+    const local = redirect_uris.filter((uri) => isWebUri(uri) && isLoopbackHost(new URL(uri).hostname));
+    for (const uri of local) {
+      const fix = `postern clients update ${client_id} --redirect-uri https://… (or --application-type native)`;
+      findings.push(warning(`${client_id}: sends codes to the person's own machine, ${uri}`, fix));
+    }
+  }
+  if (client.skip_consent && client.token_endpoint_auth_method === 'none') {
+    const fix = `postern clients update ${client_id} --no-skip-consent`;
+    findings.push(warning(`${client_id}: gets tokens without consent, and proves itself with no secret`, fix));
+  }
+  return findings;
+}
+
+function withoutKey(owner: string, alg: string, signing: readonly string[]): Finding[] {
+  // Before the first start there are no keys at all, and the keys' own check says so.
+  if (signing.length === 0 || signing.some((active) => active === alg)) return [];
+  return [
+    error(
+      `${owner}: wants tokens signed with ${alg}, and no key does that`,
+      `postern keys rotate --alg ${alg} --immediately`,
+    ),
+  ];
+}

@@ -1,0 +1,86 @@
+/** What went wrong, as an exit code and lines for standard error. There is never a stack trace. */
+import { CommanderError } from 'commander';
+import { ZodError } from 'zod';
+import { ClientExists } from '../clients/register.ts';
+import { ClientUnknown, ScopeProtected } from '../clients/scopes.ts';
+import { ConfigError } from '../config.ts';
+import { OAuthError } from '../protocol/error.ts';
+import { isUnavailable } from '../store/db.ts';
+import { AccountProblem } from '../users/accounts.ts';
+
+const EXIT_CODES = {
+  failed: 1,
+  conflict: 1,
+  unavailable: 1,
+  usage: 2,
+  not_found: 3,
+  not_allowed: 4,
+  // sysexits.h: EX_CONFIG.
+  configuration: 78,
+} as const;
+
+/** A command that cannot be done; what it says is for the person who typed it. */
+export class Failure extends Error {
+  readonly error: keyof typeof EXIT_CODES;
+  readonly problems: readonly string[];
+  constructor(error: keyof typeof EXIT_CODES, ...problems: string[]) {
+    super(problems.join('\n'));
+    this.error = error;
+    this.problems = problems;
+  }
+
+  get exit_code(): number {
+    return EXIT_CODES[this.error];
+  }
+}
+
+export const usage = (...problems: string[]): Failure => new Failure('usage', ...problems);
+export const notFound = (problem: string): Failure => new Failure('not_found', problem);
+export const notAllowed = (problem: string): Failure => new Failure('not_allowed', problem);
+
+/** Anything thrown as a failure. */
+export function failureOf(thrown: unknown): Failure {
+  if (thrown instanceof Failure) return thrown;
+  if (!(thrown instanceof Error)) return new Failure('failed', String(thrown));
+  const message = oneLine(thrown.message);
+  if (thrown instanceof CommanderError) return usage(message.replace(/^error: /, ''));
+  if (thrown instanceof ConfigError) return new Failure('configuration', ...thrown.problems);
+  if (thrown instanceof ZodError) return usage(...zodProblems(thrown));
+  if (thrown instanceof AccountProblem) return new Failure(thrown.reason === 'taken' ? 'conflict' : 'usage', message);
+  if (thrown instanceof OAuthError) return usage(thrown.error_description);
+  if (thrown instanceof ClientExists) return new Failure('conflict', `the id ${message} is taken`);
+  if (thrown instanceof ClientUnknown) return notFound(message);
+  if (thrown instanceof ScopeProtected) return notAllowed(message);
+  // Platform belongs to main, so its error is known by name here.
+  if (thrown.name === 'PostgresUnavailable') return new Failure('unavailable', message);
+  return databaseFailure(thrown) ?? listenFailure(thrown) ?? new Failure('failed', message || thrown.name);
+}
+
+/** One line for each problem: the member, and what is wrong with it. */
+export function zodProblems({ issues }: ZodError, prefix: readonly string[] = []): string[] {
+  return issues.flatMap((issue) => {
+    const path = [...prefix, ...issue.path.map(String)];
+    if (issue.code !== 'unrecognized_keys') return [`${path.join('.')}: ${oneLine(issue.message)}`];
+    return issue.keys.map((key) => `${[...path, key].join('.')}: there is no such member`);
+  });
+}
+
+/** 28: who are you; 3D: which database; 42501: not yours. */
+const REFUSED = /^(?:28...|3D...|42501)$/;
+
+function databaseFailure(thrown: Error): Failure | undefined {
+  const { code } = thrown as { code?: unknown };
+  const refused = typeof code === 'string' && REFUSED.test(code);
+  // File errors share some codes; the driver's have no path.
+  if ('path' in thrown || !(refused || isUnavailable(thrown))) return undefined;
+  const first = thrown instanceof AggregateError ? (thrown.errors[0] as Error) : thrown;
+  return new Failure('unavailable', `the database is not available: ${oneLine(first.message)}`);
+}
+
+function listenFailure(thrown: Error): Failure | undefined {
+  const { code, port } = thrown as { code?: unknown; port?: unknown };
+  if (code !== 'EADDRINUSE') return undefined;
+  return new Failure('failed', `port ${String(port)} is in use: stop what uses it, or set PORT`);
+}
+
+const oneLine = (text: string): string => text.trim().replaceAll(/\s*\n\s*/g, ' ');

@@ -1,0 +1,82 @@
+/** Signing keys: which there are, another one, and one fewer. */
+import { Option } from 'commander';
+import { ConfigError } from '../config.ts';
+import type { Deps } from '../deps.ts';
+import { keyStates, retireKey, rotateKey } from '../keys/index.ts';
+import { SIGNING_ALGS, type SigningAlg } from '../protocol/signing-alg.ts';
+import * as store from '../store/keys.ts';
+import { BY } from './actor.ts';
+import type { Group, Leaf } from './command.ts';
+import { Failure, notFound } from './failure.ts';
+import { record, table } from './output.ts';
+
+const NOTICED = 'Running servers notice within 5 seconds.';
+
+const list: Leaf = {
+  summary: 'list signing keys, oldest first',
+  explanation:
+    'next: published, signs later. active: signs. retired: signs no more; published while its tokens may live.',
+  examples: ['keys list'],
+  run: ({ open }) =>
+    open(async ({ deps }) => {
+      const rows = keyStates(await store.all(deps.db), deps.clock());
+      return {
+        json: rows,
+        ids: rows.map(({ kid }) => kid),
+        text: table(
+          ['KID', 'ALG', 'STATE', 'PUBLISHED', 'ACTIVE FROM'],
+          rows.map((key) => [key.kid, key.alg, key.state, key.published ? 'yes' : 'no', key.activates_at]),
+          'There are no keys yet: the server makes them when it starts.',
+        ),
+      };
+    }),
+};
+
+const rotate: Leaf<{ alg: SigningAlg; immediately?: boolean }> = {
+  summary: 'make a new key; the present one signs until everybody can have the new one',
+  options: () => [
+    new Option('--alg <alg>', 'the algorithm to make it for').choices(SIGNING_ALGS).default('RS256'),
+    new Option('--immediately', 'sign with it at once, although others may not know it for some minutes'),
+  ],
+  examples: ['keys rotate', 'keys rotate --alg ES256'],
+  run: ({ open }, { options: { alg, immediately = false } }) =>
+    open(async ({ deps }) => {
+      demandSecretKeys(deps);
+      const made = await rotateKey(deps.db, deps.secrets, alg, BY, deps.clock(), { immediately });
+      const key = { kid: made.kid, alg, activates_at: made.activates_at };
+      return { json: key, ids: [key.kid], text: record(key, ['kid']), notes: [NOTICED] };
+    }),
+};
+
+const retire: Leaf = {
+  summary: 'take a key out of use at once: everything it signed is refused',
+  argument: '<kid>',
+  explanation: [
+    'For a key that others may know. If it is the one that signs, another one that signs at once is made first.',
+    'To replace a key that is only old, rotate it: what it signed stays good.',
+  ].join('\n'),
+  examples: ['keys retire 8Ub1…'],
+  run: ({ open }, { argument: kid }) =>
+    open(async ({ deps }) => {
+      demandSecretKeys(deps);
+      const done = await retireKey(deps.db, deps.secrets, kid, BY, deps.clock());
+      if (!done) {
+        const known = (await store.all(deps.db)).some((key) => key.kid === kid);
+        throw known ? new Failure('conflict', `the key ${kid} was retired before`) : notFound(`there is no key ${kid}`);
+      }
+      return {
+        json: done,
+        ids: [kid],
+        text: record({ retired: kid, alg: done.alg, replacement: done.replacement }),
+        notes: [NOTICED],
+      };
+    }),
+};
+
+/** Keys are sealed under SECRET_KEYS. @throws ConfigError */
+function demandSecretKeys({ config }: Pick<Deps, 'config'>): void {
+  if (config.SECRET_KEYS.length > 0) return;
+  throw new ConfigError(['SECRET_KEYS is not set: give this command the keys of the server']);
+}
+
+export const keys: Group = { summary: 'what tokens are signed with', commands: { list, rotate, retire } };

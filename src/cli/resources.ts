@@ -1,0 +1,81 @@
+/** Resources (RFC 8707): the APIs that tokens are for, and the tokens they want. */
+import { Option } from 'commander';
+import { putResource, removeResource, type ResourceChanges } from '../clients/scopes.ts';
+import { SIGNING_ALGS, type SigningAlg } from '../protocol/signing-alg.ts';
+import * as store from '../store/resources.ts';
+import type { TokenFormat } from '../store/schema.ts';
+import { BY } from './actor.ts';
+import type { Group, Leaf } from './command.ts';
+import { notFound } from './failure.ts';
+import { seconds, words } from './input.ts';
+import { record, table } from './output.ts';
+
+const list: Leaf = {
+  summary: 'list resources',
+  examples: ['resources list'],
+  run: ({ open }) =>
+    open(async ({ deps }) => {
+      const rows = await store.all(deps.db);
+      return {
+        json: rows,
+        ids: rows.map(({ resource }) => resource),
+        text: table(
+          ['RESOURCE', 'NAME', 'SCOPE'],
+          rows.map((row) => [row.resource, row.name, row.scope]),
+          'There are no resources yet: postern resources put',
+        ),
+      };
+    }),
+};
+
+interface PutOptions {
+  name?: string;
+  scope?: string[];
+  clientId?: string | false;
+  accessTokenFormat?: TokenFormat;
+  accessTokenTtl?: number;
+  accessTokenAlg?: SigningAlg;
+}
+
+const put: Leaf<PutOptions> = {
+  summary: 'make a resource, or change what is named of it',
+  argument: '<resource>',
+  options: () => [
+    new Option('--name <text>', 'what people see'),
+    new Option('--scope <scopes>', 'the scopes it knows, separated by spaces').argParser(words),
+    new Option('--client-id <id>', 'the client as which the API itself introspects its tokens'),
+    new Option('--no-client-id', 'no client introspects for it'),
+    new Option('--access-token-format <format>', 'the tokens it wants').choices(['jwt', 'opaque']),
+    new Option('--access-token-ttl <time>', 'their life: seconds, or 15m, 12h').argParser(seconds),
+    new Option('--access-token-alg <alg>', 'their signature').choices(SIGNING_ALGS),
+  ],
+  examples: ['resources put https://notes.example.com --name "Notes API" --scope "notes:read notes:write"'],
+  run: ({ open }, { argument: resource, options }) =>
+    open(async ({ deps }) => {
+      const { name, scope, clientId, accessTokenFormat, accessTokenTtl, accessTokenAlg } = options;
+      const changes: ResourceChanges = {
+        ...(name !== undefined && { name }),
+        ...(scope && { scope }),
+        ...(clientId !== undefined && { client_id: clientId === false ? null : clientId }),
+        ...(accessTokenFormat && { access_token_format: accessTokenFormat }),
+        ...(accessTokenTtl !== undefined && { access_token_ttl: accessTokenTtl }),
+        ...(accessTokenAlg && { access_token_signing_alg: accessTokenAlg }),
+      };
+      const row = await putResource(deps, resource, changes, BY, deps.clock());
+      return { json: row, ids: [resource], text: record(row, ['resource']) };
+    }),
+};
+
+const remove: Leaf = {
+  summary: 'delete a resource; no more tokens are given out for it',
+  argument: '<resource>',
+  examples: ['resources delete https://notes.example.com'],
+  run: ({ open }, { argument: resource }) =>
+    open(async ({ deps }) => {
+      const removed = await removeResource(deps, resource, BY, deps.clock());
+      if (!removed) throw notFound(`there is no resource ${resource}`);
+      return { json: { resource, deleted: true }, ids: [resource], text: `Resource ${resource} is deleted.` };
+    }),
+};
+
+export const resources: Group = { summary: 'APIs that tokens are for', commands: { list, put, delete: remove } };

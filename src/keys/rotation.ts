@@ -1,0 +1,116 @@
+/** Making keys, replacing them and taking them out of use: one writer at a time, each change with its audit event. */
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
+import { record, type Actor } from '../events/index.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
+import type { SigningAlg } from '../protocol/signing-alg.ts';
+import { transact, type Db } from '../store/db.ts';
+import * as store from '../store/keys.ts';
+import type { Secrets } from './secrets.ts';
+import { keyStates } from './state.ts';
+
+/** Seconds that others may keep our JWKS. */
+export const JWKS_MAX_AGE = 300;
+/** Seconds between publishing a key and signing with it: every cache and every process has it by then. */
+const PUBLISH_BEFORE_USE = JWKS_MAX_AGE + 60;
+
+/** Makes the first key of every algorithm that has none. Exactly once, however many processes start together. */
+export async function ensureKeys(db: Db, secrets: Secrets, algs: readonly SigningAlg[], now: Date): Promise<void> {
+  const has = (rows: readonly store.SigningKeyRow[], alg: SigningAlg): boolean =>
+    rows.some((row) => row.alg === alg && row.retired_at === null);
+  const present = await store.all(db);
+  const missing = algs.filter((alg) => !has(present, alg));
+  if (missing.length === 0) return;
+  // Outside the transaction: an RSA key takes a while. Whoever comes second throws its own away.
+  const made = await Promise.all(missing.map((alg) => makeKey(secrets, alg, now)));
+  await transact(db, async (trx) => {
+    await store.lock(trx);
+    const rows = await store.all(trx);
+    for (const key of made) if (!has(rows, key.alg)) await store.insert(trx, { ...key, activates_at: now });
+  });
+}
+
+/**
+ * Makes a new key that is published now and signs once every cache can have it; the present one signs until then.
+ * With `immediately` it signs at once: for a key that has to go.
+ */
+export async function rotateKey(
+  db: Db,
+  secrets: Secrets,
+  alg: SigningAlg,
+  by: Actor,
+  now: Date,
+  { immediately = false }: { immediately?: boolean } = {},
+): Promise<{ kid: string; activates_at: Date }> {
+  const key = await makeKey(secrets, alg, now);
+  return transact(db, async (trx) => {
+    await store.lock(trx);
+    // Where nothing signs yet, there is nobody to wait for.
+    const signs = keyStates(await store.all(trx), now).some((other) => other.alg === alg && other.state === 'active');
+    const activates_at = immediately || !signs ? now : secondsAfter(now, PUBLISH_BEFORE_USE);
+    await store.insert(trx, { ...key, activates_at });
+    await record(trx, { event: 'key_rotated', detail: { kid: key.kid, alg } }, by, now);
+    return { kid: key.kid, activates_at };
+  });
+}
+
+/** What became of a key that was to be retired. */
+export interface Retirement {
+  kid: string;
+  alg: SigningAlg;
+  /** The new key that signs from now on; null when the retired one did not sign. */
+  replacement: string | null;
+}
+
+/**
+ * Takes a key out of use at once: what it signed is refused from then on. If it is the one that signs, a replacement that
+ * signs at once is made first. Undefined when there is no such key, or it was retired before.
+ */
+export async function retireKey(
+  db: Db,
+  secrets: Secrets,
+  kid: string,
+  by: Actor,
+  now: Date,
+): Promise<Retirement | undefined> {
+  const row = (await store.all(db)).find((key) => key.kid === kid && key.retired_at === null);
+  if (!row) return undefined;
+  const { alg } = row;
+  // Outside the transaction, since an RSA key takes a while; and whether it is needed is only known inside.
+  const spare = await makeKey(secrets, alg, now);
+  return transact(db, async (trx) => {
+    await store.lock(trx);
+    const signs = keyStates(await store.all(trx), now).some((key) => key.kid === kid && key.state === 'active');
+    if (!(await store.retire(trx, kid, now))) return undefined;
+    await record(trx, { event: 'key_retired', detail: { kid, alg } }, by, now);
+    if (!signs) return { kid, alg, replacement: null };
+    await store.insert(trx, { ...spare, activates_at: now });
+    await record(trx, { event: 'key_rotated', detail: { kid: spare.kid, alg } }, by, now);
+    return { kid, alg, replacement: spare.kid };
+  });
+}
+
+/** Keys in use that none of SECRET_KEYS opens. */
+export const unreadableKeys = (rows: readonly store.SigningKeyRow[], secrets: Secrets): string[] =>
+  rows.filter((row) => row.retired_at === null && !isReadable(row, secrets)).map(({ kid }) => kid);
+
+function isReadable({ kid, sealed_private_key }: store.SigningKeyRow, secrets: Secrets): boolean {
+  try {
+    secrets.open(sealed_private_key, kid);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function makeKey(
+  secrets: Secrets,
+  alg: SigningAlg,
+  now: Date,
+): Promise<Omit<store.SigningKeyRow, 'retired_at' | 'activates_at'>> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: 2048 });
+  const public_jwk = await exportJWK(publicKey);
+  // RFC 7638, so that a kid names exactly this key.
+  const kid = await calculateJwkThumbprint(public_jwk);
+  const sealed_private_key = secrets.seal(Buffer.from(JSON.stringify(await exportJWK(privateKey))), kid);
+  return { kid, alg, public_jwk, sealed_private_key, created_at: now };
+}

@@ -1,0 +1,86 @@
+/** What is decided before anything is opened, without the price of a process. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { run } from '../../src/cli/index.ts';
+
+let stdout = '';
+let stderr = '';
+beforeEach(() => {
+  stdout = stderr = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => ((stdout += String(text)), true));
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => ((stderr += String(text)), true));
+});
+afterEach(() => vi.restoreAllMocks());
+
+const never = (): Promise<never> => Promise.reject(new Error('nothing may be opened'));
+const postern = (args: readonly string[]): Promise<number | undefined> => run(args, { start: never, open: never });
+
+const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  dev: [],
+  serve: [],
+  migrate: ['status'],
+  config: ['check', 'print'],
+  clients: ['create', 'list', 'get', 'update', 'delete', 'rotate-secret'],
+  users: ['create', 'list', 'get', 'update', 'delete', 'set-password', 'disable', 'enable'],
+  scopes: ['list', 'put', 'delete'],
+  resources: ['list', 'put', 'delete'],
+  keys: ['list', 'rotate', 'retire'],
+  doctor: [],
+};
+
+test.each(Object.entries(COMMANDS))('%s and its commands have help, with examples and --json', async (name, subs) => {
+  const own = subs.length === 0 ? [[name]] : subs.map((sub) => [name, sub]);
+  for (const command of own) {
+    stdout = '';
+    expect(await postern([...command, '--help'])).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^Usage: postern ${command.join(' ')} `));
+    expect(stdout).toContain('--json');
+    expect(stdout).toMatch(new RegExp(`Examples:\\n {2}postern ${command.join(' ')}`));
+  }
+});
+
+test('the help names every command there is, and none that there is not', async () => {
+  expect(await postern(['--help'])).toBe(0);
+  const named = [...stdout.matchAll(/^ {2}([a-z]+) .*\w/gm)].map(([, name]) => name);
+  expect(named).toEqual([...Object.keys(COMMANDS), 'help']);
+  expect(await postern(['help', 'clients'])).toBe(0);
+});
+
+test.each([
+  [['nonsense'], /^error: unknown command 'nonsense'\n$/],
+  [['sessions', 'list'], /^error: unknown command 'sessions'/],
+  [['clients', 'nonsense'], /^error: unknown command 'nonsense'\n$/],
+  [['migrate', 'nonsense'], /^error: .*nonsense|too many arguments/],
+  [['clients', 'create', '--nme', 'x'], /^error: unknown option '--nme' \(Did you mean --name\?\)\n$/],
+  [['clients', 'create', '--preset', 'device'], /^error: .*Allowed choices are web, spa, native, m2m\.\n$/],
+  [['clients', 'create', '--grant-type', 'implicit'], /^error: .*Allowed choices are authorization_code, /],
+  [['clients', 'create', '--access-token-ttl', '7x'], /^error: .*7d\.\n$/],
+  [['clients', 'create', '--if-not-exists'], /^error: --if-not-exists needs --client-id\n$/],
+  [
+    ['clients', 'create', '--preset', 'spa', '--client-secret', 'x'],
+    /^error: client_secret: a public client has none\n$/,
+  ],
+  [['clients', 'get'], /^error: missing required argument 'client_id'\n$/],
+  [['clients', 'get', 'a', 'b'], /^error: too many arguments/],
+  [['clients', 'update', 'a'], /^error: there is nothing to change/],
+  [['clients', 'list', '--limit', '0'], /^error: .*Use a number from 1\.\n$/],
+  [['users', 'create'], /^error: --username is missing\n$/],
+  [['users', 'create', '--username', 'x', '--claims', 'nonsense'], /^error: claims: is not JSON .*\n$/],
+  [['users', 'create', '--username', 'x', '--claims', '[]'], /^error: claims: must be a JSON object\n$/],
+  [
+    ['users', 'create', '--username', 'x', '--claims', '{"shoe":4}'],
+    /^error: claims\.shoe: there is no such member\n$/,
+  ],
+  [['users', 'create', '--username', 'x', '--claims', '{"name":1}'], /^error: claims\.name: .*\n$/],
+  [['users', 'update', 'x'], /^error: there is nothing to change/],
+  [['clients'], /^Usage: postern clients /],
+  [[], /^Usage: postern /],
+  [['keys', 'rotate', '--json', '--alg', 'HS256'], /^\{"error":"usage","message":"[^\n]*"\}\n$/],
+])('answers %j with exit code 2', async (args, expected) => {
+  expect([await postern(args), stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(expected);
+});
+
+test('what nobody foresaw is one line too, and no stack trace', async () => {
+  expect(await postern(['clients', 'list'])).toBe(1);
+  expect(stderr).toBe('error: nothing may be opened\n');
+});

@@ -1,0 +1,209 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ConfigError, describeConfig, loadConfig, VARIABLES, type Config, type Mode } from '../src/config.ts';
+
+const KEY = 'a secret key of at least 32 characters';
+const PRODUCTION = { ISSUER: 'https://id.example.test', DATABASE_URL: 'postgres://u:pw@db/postern', SECRET_KEYS: KEY };
+
+function problemsOf(mode: Mode, source: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    loadConfig(mode, source);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+test('contract §2: an empty environment is a whole configuration in development', () => {
+  expect(loadConfig('dev', {})).toMatchObject({
+    mode: 'dev',
+    ISSUER: 'http://localhost:3000',
+    HOST: '127.0.0.1',
+    PORT: 3000,
+    DATA_DIR: './data',
+    REQUIRE_PKCE: 'public',
+    ACCESS_TOKEN_TTL: 600,
+    ID_TOKEN_TTL: 3600,
+    REFRESH_TOKEN_TTL: 2_592_000,
+    REFRESH_TOKEN_IDLE_TTL: 604_800,
+    REFRESH_TOKEN_RETRY_WINDOW: 0,
+    SESSION_TTL: 1_209_600,
+    SESSION_IDLE_TTL: 86_400,
+    ID_TOKEN_CLAIMS: 'scope',
+    ACCESS_TOKEN_SIGNING_ALG: 'RS256',
+    SIGNING_ALGS: ['RS256', 'ES256'],
+    LOGIN_RATE_LIMIT: 60,
+    TOKEN_RATE_LIMIT: 0,
+  });
+});
+
+test('spec.md §Resources: the indicated lifetimes: codes 30 to 60 seconds, access tokens minutes to hours, ID tokens minutes, refresh tokens days to months', () => {
+  const config = loadConfig('command', {});
+  const within = (value: number, from: number, to: number): void => {
+    expect(value).toBeGreaterThanOrEqual(from);
+    expect(value).toBeLessThanOrEqual(to);
+  };
+  within(config.AUTHORIZATION_CODE_TTL, 30, 60);
+  within(config.ACCESS_TOKEN_TTL, 60, 86_400);
+  within(config.ID_TOKEN_TTL, 60, 3600);
+  within(config.REFRESH_TOKEN_TTL, 86_400, 90 * 86_400);
+});
+
+test('contract §2: the issuer follows PORT, and TLS', () => {
+  expect(loadConfig('dev', { PORT: '8080' }).ISSUER).toBe('http://localhost:8080');
+  expect(loadConfig('dev', { TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k' }).ISSUER).toBe('https://localhost:3000');
+});
+
+test('contract §2: empty variables count as unset', () => {
+  expect(loadConfig('dev', { PORT: '', ISSUER: '', SECRET_KEYS: '' })).toMatchObject({ PORT: 3000, SECRET_KEYS: [] });
+});
+
+test('contract §2: all problems are reported at once, each with its variable', () => {
+  const found = problemsOf('serve', {
+    NODE_ENV: 'production',
+    PORT: 'http',
+    REQUIRE_PKCE: 'maybe',
+    SIGNING_ALGS: 'HS256',
+    ACCESS_TOKEN_TTL: '-1',
+    ISSUER: 'http://id.example.test/',
+    TLS_CERT_FILE: 'cert.pem',
+  }).join('\n');
+  for (const name of [
+    'PORT',
+    'REQUIRE_PKCE',
+    'SIGNING_ALGS',
+    'ACCESS_TOKEN_TTL',
+    'ISSUER',
+    'TLS_KEY_FILE',
+    'DATABASE_URL',
+    'SECRET_KEYS',
+  ]) {
+    expect(found).toContain(name);
+  }
+});
+
+test('contract §1: serve refuses to start without ISSUER, DATABASE_URL and SECRET_KEYS', () => {
+  expect(problemsOf('serve', {})).toHaveLength(3);
+  expect(problemsOf('serve', PRODUCTION)).toEqual([]);
+});
+
+test('contract §1: dev refuses NODE_ENV=production, and an issuer that is not localhost', () => {
+  expect(problemsOf('dev', { NODE_ENV: 'production' })).toHaveLength(1);
+  expect(problemsOf('dev', { ISSUER: 'https://id.example.test' })).toHaveLength(1);
+  expect(problemsOf('dev', { ISSUER: 'http://127.0.0.1:3000' })).not.toEqual([]);
+  expect(problemsOf('dev', { ISSUER: 'http://id.localhost:3000' })).toEqual([]);
+});
+
+test.each([
+  'http://id.example.test',
+  'http://127.0.0.1:3000',
+  'http://localhost.example.test',
+  'https://id.example.test/',
+  'https://id.example.test/auth/',
+  'https://id.example.test?a=b',
+  'https://id.example.test#f',
+  'https://user:pw@id.example.test',
+  'https://ID.example.test',
+  'https://id.example.test:443',
+  'https://id.example.test/a/../b',
+  'https://id.example.test/:tenant',
+  'https://id.example.test/*',
+  'ftp://id.example.test',
+  'id.example.test',
+])('spec.md §Authentication 1: all traffic uses HTTPS: %s is no issuer for production', (ISSUER) => {
+  expect(problemsOf('serve', { ...PRODUCTION, ISSUER })).not.toEqual([]);
+});
+
+test.each([
+  'https://id.example.test',
+  'https://id.example.test:8443',
+  'https://id.example.test/auth',
+  'http://localhost:3000',
+])('RFC 8414 §2: %s is an issuer', (ISSUER) => {
+  expect(problemsOf('serve', { ...PRODUCTION, ISSUER })).toEqual([]);
+});
+
+test.each([
+  ['DATABASE_URL', 'mysql://u:marker-password@db/x'],
+  ['SECRET_KEYS', 'marker-password'],
+])('ASVS 14.2.1: a wrong %s is reported without its value', (name, value) => {
+  const found = problemsOf('command', { [name]: value }).join('\n');
+  expect(found).toContain(name);
+  expect(found).not.toContain('marker-password');
+});
+
+test('ASVS 14.2.1: configuration is shown with its secrets masked', () => {
+  const shown = describeConfig(loadConfig('serve', PRODUCTION));
+  expect(shown).toMatchObject({ DATABASE_URL: '(hidden)', SECRET_KEYS: '(hidden)', ISSUER: 'https://id.example.test' });
+  expect(Object.keys(shown)).toEqual(VARIABLES);
+  expect(JSON.stringify(shown)).not.toContain(KEY);
+  expect(describeConfig(loadConfig('command', {}))).toMatchObject({ DATABASE_URL: null });
+});
+
+test('contract §2: secrets come from *_FILE too, not from both, and an unreadable file is a problem', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-config-'));
+  try {
+    const file = join(directory, 'keys');
+    writeFileSync(file, `${KEY},${KEY}2\n`);
+    expect(loadConfig('command', { SECRET_KEYS_FILE: file }).SECRET_KEYS).toEqual([KEY, `${KEY}2`]);
+    expect(problemsOf('command', { SECRET_KEYS_FILE: file, SECRET_KEYS: KEY })).toHaveLength(1);
+    expect(problemsOf('command', { DATABASE_URL_FILE: join(directory, 'missing') })[0]).toContain('ENOENT');
+    writeFileSync(file, '\n');
+    expect(problemsOf('serve', { ...PRODUCTION, SECRET_KEYS: '', SECRET_KEYS_FILE: file })[0]).toContain('SECRET_KEYS');
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+test.each([
+  ['SECRET_KEYS', `${KEY},short`],
+  ['SIGNING_ALGS', 'ES256'],
+  ['SIGNING_ALGS', 'RS256,none'],
+  ['ACCESS_TOKEN_SIGNING_ALG', 'PS256'],
+  ['TRUST_PROXY', 'true'],
+  ['TRUST_PROXY', 'abc'],
+  ['TRUST_PROXY', '10.0.0.0/33'],
+  ['TRUST_PROXY', '999.0.0.1'],
+  ['PORT', '70000'],
+  ['PORT', ' '],
+  ['LOGIN_RATE_LIMIT', ' '],
+  ['ACCESS_TOKEN_TTL', '90000'],
+  ['ACCESS_TOKEN_TTL', '1.5'],
+  ['AUTHORIZATION_CODE_TTL', '0'],
+  ['REFRESH_TOKEN_RETRY_WINDOW', '61'],
+  ['PASSWORD_MIN_LENGTH', '7'],
+])('contract §2: %s=%s is refused', (name, value) => {
+  expect(problemsOf('command', { [name]: value }).join('\n')).toContain(name);
+});
+
+test('contract §2: TRUST_PROXY takes addresses and ranges', () => {
+  const { TRUST_PROXY } = loadConfig('command', { TRUST_PROXY: '10.0.0.1, 10.0.0.0/8,fd00::/8,::1' });
+  expect(TRUST_PROXY).toEqual(['10.0.0.1', '10.0.0.0/8', 'fd00::/8', '::1']);
+});
+
+test('the configuration is frozen', () => {
+  expect(Object.isFrozen(loadConfig('command', {}))).toBe(true);
+});
+
+test('contract §2: .env.example lists every variable with its default', () => {
+  const lines = readFileSync('.env.example', 'utf8').split('\n');
+  const listed = new Map(
+    lines.flatMap((line) => {
+      const [, name, value] = /^#? ?([A-Z][A-Z0-9_]*)=(.*)$/.exec(line) ?? [];
+      return name === undefined ? [] : [[name, value!.trim()] as const];
+    }),
+  );
+  expect([...listed.keys()].filter((name) => !name.endsWith('_FILE') || VARIABLES.includes(name)).toSorted()).toEqual(
+    VARIABLES.toSorted(),
+  );
+  const defaults = loadConfig('command', {});
+  for (const name of VARIABLES) {
+    const value = defaults[name as keyof Config];
+    // What has no default may show an example.
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    expect(listed.get(name), name).toBe(Array.isArray(value) ? value.join(',') : String(value));
+  }
+});

@@ -1,0 +1,38 @@
+/** Every page of a running server, as one person meets them, in light and dark, wide and narrow. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { axeViolations, launchBrowser } from '../support/browser.ts';
+import { deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';
+import { openVisit, tour } from '../support/journey.ts';
+
+let browser: Browser;
+let deployment: Deployment;
+stopServersAfterwards();
+beforeAll(async () => {
+  [browser, deployment] = await Promise.all([launchBrowser(), deploy({ command: 'dev' })]);
+});
+afterAll(() => browser?.close());
+
+test.each([
+  ['light', 1280],
+  ['dark', 320],
+] as const)(
+  'WCAG 2.2 AA: axe finds nothing in %s at %i px, nothing scrolls sideways, the console is silent',
+  { timeout: 60_000 },
+  async (colorScheme, width) => {
+    const visit = await openVisit(browser, { colorScheme, width });
+    const seen: Record<string, number> = {};
+    await tour(visit, deployment.issuer, async (name, status) => {
+      seen[name] = status;
+      expect(await axeViolations(visit.page), name).toEqual([]);
+      expect(await visit.page.evaluate('document.documentElement.scrollWidth'), name).toBe(width);
+      expect(visit.problems, name).toEqual([]);
+    });
+    await visit.context.close();
+    // Problems are answered 400 at the URL where they happened (contract.md §3).
+    for (const [name, status] of Object.entries(seen)) {
+      const expected = name === 'error-not-found' ? 404 : /problem|error/.test(name) ? 400 : 200;
+      expect(status, name).toBe(expected);
+    }
+  },
+);

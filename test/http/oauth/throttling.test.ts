@@ -1,0 +1,148 @@
+/** Guessed secrets (counted in the database) and volume (counted in the process). */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { testApp, type TestApp } from '../../support/app.ts';
+import { aClient, aPublicClient, aService, credentials, type AClient } from '../../support/fixtures.ts';
+import { basic, basicOf, expectRefusal, formOf, postRaw } from '../../support/oauth.ts';
+
+let at: TestApp;
+beforeAll(async () => {
+  at = await testApp();
+});
+afterAll(() => at.close());
+
+const FORM = { grant_type: 'client_credentials' };
+const ask = (client: AClient, from = '192.0.2.1', test: TestApp = at) =>
+  postRaw(test, '/token', formOf({ ...FORM, ...credentials(client) }), {}, from);
+const wrong = (client: AClient): AClient => ({ ...client, client_secret: 'a wrong guess' });
+
+async function fail(client: AClient, times: number, from?: string): Promise<void> {
+  for (let count = 0; count < times; count += 1) expectRefusal(await ask(wrong(client), from), 401, 'invalid_client');
+}
+
+test('interop: a library that probes with a first failure is not slowed down', async () => {
+  const client = await aService(at);
+  await fail(client, 19);
+  expect((await ask(client)).statusCode).toBe(200);
+});
+
+test('ASVS 6.3.1: after twenty wrong secrets the next guess waits: 429 with Retry-After, then twice as long', async () => {
+  const client = await aService(at);
+  await fail(client, 20);
+  const refused = await ask(wrong(client));
+  expectRefusal(refused, 429, 'too_many_requests');
+  expect(refused.headers['retry-after']).toBe('1');
+  for (const wait of [1, 2, 4, 8, 16, 32, 60, 60]) {
+    at.clock.advance(wait - 0.5);
+    expectRefusal(await ask(wrong(client)), 429, 'too_many_requests');
+    at.clock.advance(0.5);
+    expectRefusal(await ask(wrong(client)), 401, 'invalid_client');
+  }
+  at.clock.advance(60);
+  expect((await ask(client)).statusCode).toBe(200);
+});
+
+test('obligations §1: the delay is for this client from this network: others go on at once', async () => {
+  const [client, other] = [await aService(at), await aService(at)];
+  await fail(client, 20);
+  expect((await ask(client, '192.0.2.200')).statusCode).toBe(429);
+  expect((await ask(client, '192.0.3.1')).statusCode).toBe(200);
+  expect((await ask(other)).statusCode).toBe(200);
+  await fail(other, 20, '2001:db8:1:200::1');
+  expect((await ask(other, '2001:db8:1:2ff::2')).statusCode).toBe(429);
+  expect((await ask(other, '2001:db8:1:300::1')).statusCode).toBe(200);
+});
+
+test('OpenID Connect Core §16.12: an unknown client is throttled just so: a delay tells nobody whether a client exists', async () => {
+  const nobody = { client_id: 'nobody', client_secret: 'a guess', redirect_uri: '' };
+  await fail(nobody, 20);
+  const refused = await ask(nobody);
+  expectRefusal(refused, 429, 'too_many_requests');
+  expect(refused.headers['retry-after']).toBe('1');
+});
+
+test('a neighbour who guesses cannot slow down a public client, which has no secret to guess', async () => {
+  const spa = await aPublicClient(at);
+  const attacked = { ...spa, client_secret: 'a wrong guess' };
+  await fail(attacked, 20);
+  expect((await ask(attacked)).statusCode).toBe(429);
+  const fields = { grant_type: 'refresh_token', refresh_token: 'x', client_id: spa.client_id };
+  expectRefusal(await postRaw(at, '/token', formOf(fields), {}, '192.0.2.1'), 400, 'invalid_grant');
+});
+
+test('ASVS 6.3.1: every door that takes a secret counts, whichever method carried it', async () => {
+  const client = await aService(at);
+  const guess = { authorization: basicOf(`${client.client_id}:guess`) };
+  for (let count = 0; count < 5; count += 1) {
+    for (const path of ['/token', '/introspect', '/revoke']) {
+      expectRefusal(await postRaw(at, path, 'grant_type=client_credentials&token=x', guess), 401, 'invalid_client');
+    }
+    expectRefusal(await ask(wrong(client), '127.0.0.1'), 401, 'invalid_client');
+  }
+  for (const path of ['/token', '/introspect', '/revoke']) {
+    const answer = await postRaw(at, path, 'grant_type=client_credentials&token=x', { authorization: basic(client) });
+    expectRefusal(answer, 429, 'too_many_requests');
+  }
+});
+
+test('obligations §1: failures are counted in the database: another process goes on from there', async () => {
+  const other = await testApp({ database: at.database, clock: at.clock });
+  const client = await aService(at);
+  await fail(client, 19);
+  expectRefusal(await ask(wrong(client), undefined, other), 401, 'invalid_client');
+  expectRefusal(await ask(wrong(client), undefined, other), 429, 'too_many_requests');
+  await other.close();
+});
+
+test('obligations §1: a success writes nothing', async () => {
+  const client = await aService(at);
+  const before = await at.deps.db.selectFrom('failures').selectAll().execute();
+  expect((await ask(client, '198.51.100.1')).statusCode).toBe(200);
+  expect(await at.deps.db.selectFrom('failures').selectAll().execute()).toEqual(before);
+});
+
+test('ASVS 15.3.4: an address in X-Forwarded-For counts only when a trusted proxy says so', async () => {
+  const proxied = await testApp({ database: at.database, clock: at.clock, config: { TRUST_PROXY: ['10.0.0.0/8'] } });
+  const client = await aService(at);
+  const guess = (remote: string, claimed: string): ReturnType<typeof postRaw> =>
+    postRaw(
+      proxied,
+      '/token',
+      formOf({ ...FORM, ...credentials(wrong(client)) }),
+      { 'x-forwarded-for': claimed },
+      remote,
+    );
+  for (let count = 0; count < 20; count += 1) await guess('203.0.113.9', `198.18.${count}.1`);
+  expect((await guess('203.0.113.9', '198.19.1.1')).statusCode).toBe(429);
+  expect((await guess('10.1.2.3', '198.19.2.1')).statusCode).toBe(401);
+  await proxied.close();
+});
+
+test('spec.md §Limits: TOKEN_RATE_LIMIT is communicated in response headers, and beyond it is 429 with Retry-After', async () => {
+  const limited = await testApp({ database: at.database, clock: at.clock, config: { TOKEN_RATE_LIMIT: 3 } });
+  const client = await aService(at);
+  for (let count = 0; count < 3; count += 1) {
+    const answer = await ask(client, '203.0.113.1', limited);
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers).toMatchObject({ 'ratelimit-limit': '3', 'ratelimit-remaining': String(2 - count) });
+  }
+  const refused = await ask(client, '203.0.113.1', limited);
+  expectRefusal(refused, 429, 'too_many_requests');
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+  expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
+  expect((await ask(client, '203.0.113.2', limited)).statusCode).toBe(200);
+  const preflight = await limited.app.inject({ method: 'OPTIONS', url: '/token', remoteAddress: '203.0.113.1' });
+  expect(preflight.statusCode).toBe(204);
+  await limited.close();
+});
+
+test('TOKEN_RATE_LIMIT=0 is no limit', async () => {
+  const client = await aClient(at, {
+    grant_types: ['authorization_code', 'client_credentials'],
+    scope: 'openid jobs:read',
+  });
+  for (let count = 0; count < 30; count += 1) {
+    const answer = await ask(client, '203.0.113.77');
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers).not.toHaveProperty('ratelimit-limit');
+  }
+});

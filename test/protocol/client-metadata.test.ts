@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import { clientId, clientMetadata, clientSecret, presets } from '../../src/protocol/client-metadata.ts';
+
+const redirect_uris = ['https://app.example.test/cb'];
+const problems = (metadata: unknown): string[] =>
+  clientMetadata.safeParse(metadata).error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? [];
+
+test('RFC 7591 §2: what is left out has its default', () => {
+  expect(clientMetadata.parse({ redirect_uris })).toEqual({
+    application_type: 'web',
+    token_endpoint_auth_method: 'client_secret_basic',
+    grant_types: ['authorization_code'],
+    scope: 'openid profile email',
+    id_token_signed_response_alg: 'RS256',
+    redirect_uris,
+    post_logout_redirect_uris: [],
+    allowed_origins: [],
+    contacts: [],
+    require_pkce: false,
+    skip_consent: false,
+    may_introspect: false,
+  });
+});
+
+test('spec.md §Resources: a client has one or more registered redirect URIs, if it uses codes', () => {
+  expect(problems({})).toEqual(['redirect_uris needs at least one redirect URI']);
+  expect(problems({ grant_types: ['client_credentials'] })).toEqual([]);
+});
+
+test('spec.md §What the service does 4: the implicit flow is not offered', () => {
+  expect(problems({ redirect_uris, grant_types: ['implicit'] })).not.toEqual([]);
+  for (const response_type of ['token', 'id_token', 'code token', 'none']) {
+    expect(problems({ redirect_uris, response_types: [response_type] }), response_type).not.toEqual([]);
+  }
+  expect(problems({ redirect_uris, response_types: ['code'] })).toEqual([]);
+  expect(problems({ redirect_uris, response_types: [] })).not.toEqual([]);
+});
+
+test('RFC 9700 §2.4: the password grant cannot be registered', () => {
+  expect(problems({ redirect_uris, grant_types: ['password'] })).not.toEqual([]);
+});
+
+test('RFC 6749 §4.4: client_credentials is only for confidential clients', () => {
+  const metadata = { token_endpoint_auth_method: 'none', grant_types: ['client_credentials'] };
+  expect(problems(metadata)).toEqual(['grant_types client_credentials is only for confidential clients']);
+});
+
+test('a public client cannot introspect, and a public native one is asked for consent each time (RFC 8252 §8.6)', () => {
+  const metadata = { redirect_uris, token_endpoint_auth_method: 'none' };
+  expect(problems({ ...metadata, may_introspect: true })).toHaveLength(1);
+  expect(problems({ ...metadata, skip_consent: true })).toEqual([]);
+  expect(problems({ ...metadata, skip_consent: true, application_type: 'native' })).toHaveLength(1);
+});
+
+test('RFC 7591 §2: refresh_token needs authorization_code beside it', () => {
+  expect(problems({ grant_types: ['refresh_token'] })).toHaveLength(1);
+  expect(problems({ redirect_uris, grant_types: [] })).not.toEqual([]);
+});
+
+test('RFC 9700 §2.1: every redirect URI is checked, those for sign-out too, and all problems are told', () => {
+  const found = problems({
+    redirect_uris: ['http://app.example.test/cb', 'https://app.example.test/#f'],
+    post_logout_redirect_uris: ['javascript:alert(1)'],
+  });
+  expect(found).toHaveLength(3);
+});
+
+test.each([
+  ['an unknown member', { client_name: 'x', admin: true }],
+  ['a scheme that is no web page', { client_uri: 'javascript:alert(1)' }],
+  ['a logo that is data', { logo_uri: 'data:image/png;base64,AA' }],
+  ['an origin with a path', { allowed_origins: ['https://app.example.test/'] }],
+  ['the origin null', { allowed_origins: ['null'] }],
+  ['the origin *', { allowed_origins: ['*'] }],
+  ['an algorithm with a shared secret', { id_token_signed_response_alg: 'HS256' }],
+  ['no algorithm', { id_token_signed_response_alg: 'none' }],
+  ['a scope that cannot be one', { scope: 'openid "quoted"' }],
+  ['an empty name', { client_name: '' }],
+  ['a life longer than keys stay published', { access_token_ttl: 86_401 }],
+  ['a life of nothing', { id_token_ttl: 0 }],
+  ['half a second', { access_token_ttl: 0.5 }],
+])('RFC 7591 §3.2.2: refuses %s', (_what, metadata) => {
+  expect(problems({ redirect_uris, ...metadata })).not.toEqual([]);
+});
+
+test('spec.md §What the service does 3: every preset is valid, and only those with a secret act for themselves', () => {
+  for (const [name, preset] of Object.entries(presets)) {
+    const uris = name === 'm2m' ? [] : redirect_uris;
+    expect(problems({ ...preset, redirect_uris: uris }), name).toEqual([]);
+  }
+  expect(presets.spa.token_endpoint_auth_method).toBe('none');
+  expect(presets.native.token_endpoint_auth_method).toBe('none');
+});
+
+test('RFC 6749 Appendix A: ids are unreserved characters, secrets are printable and not short', () => {
+  for (const id of ['a', 'demo-web', 'A.b_c~9', 'x'.repeat(128)]) expect(clientId.safeParse(id).success, id).toBe(true);
+  for (const id of ['', 'a b', 'a:b', 'a/b', 'ä', 'a\u0000', 'x'.repeat(129)]) {
+    expect(clientId.safeParse(id).success, id).toBe(false);
+  }
+  expect(clientSecret.safeParse('demo-web-secret').success).toBe(true);
+  for (const secret of ['short', 'with a \n in it', 'pässword-pässword']) {
+    expect(clientSecret.safeParse(secret).success, secret).toBe(false);
+  }
+});

@@ -1,0 +1,144 @@
+/** What a person does in a real browser at a running `dev` server, and what must never appear on the way. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { authorizationUrl } from './fixtures.ts';
+import { freePort } from './server.ts';
+
+export const ADA = { username: 'ada', password: 'postern-demo' };
+export const BOB = { username: 'bob', password: 'postern-demo' };
+
+/** An application that people return to. It listens for real: browsers follow redirects out of a test's sight. */
+export interface Application {
+  callback: string;
+  /** The parameters of its callbacks so far, and how they came. */
+  called: Array<{ method: string; parameters: Record<string, string> }>;
+  close(): Promise<void>;
+}
+
+export async function startApplication(): Promise<Application> {
+  const port = await freePort();
+  const called: Application['called'] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { pathname, search, searchParams } = new URL(request.url!, `http://localhost:${port}`);
+      const parameters = Object.fromEntries(body === '' ? searchParams : new URLSearchParams(body));
+      if (pathname === '/callback' && search + body !== '') called.push({ method: request.method!, parameters });
+      response.setHeader('content-type', 'text/html; charset=utf-8');
+      response.end('<!doctype html><title>The application</title><link rel="icon" href="data:,">');
+    });
+  });
+  server.listen(port, 'localhost');
+  await once(server, 'listening');
+  return {
+    callback: `http://localhost:${port}/callback`,
+    called,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+export interface Visit {
+  page: Page;
+  context: BrowserContext;
+  /** Everything the console said and every script that failed: a CSP violation, a missing file, an exception. */
+  problems: string[];
+}
+
+export interface VisitOptions {
+  javaScriptEnabled?: boolean;
+  colorScheme?: 'light' | 'dark';
+  width?: number;
+}
+
+/** A browser with no past. Whoever opens it closes the context. */
+export async function openVisit(browser: Browser, options: VisitOptions = {}): Promise<Visit> {
+  const { javaScriptEnabled = true, colorScheme = 'light', width = 1280 } = options;
+  const viewport = { width, height: width < 600 ? 640 : 800 };
+  const context = await browser.newContext({ javaScriptEnabled, colorScheme, viewport });
+  // A step that does not come is a failure, and soon.
+  context.setDefaultTimeout(5000);
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => {
+    // Chromium also tells the status of each document: 4xx is an answer of ours.
+    const said = ['error', 'warning'].includes(message.type());
+    if (said && !message.text().startsWith('Failed to load resource: the server responded with a status of 4')) {
+      problems.push(message.text());
+    }
+  });
+  return { page, context, problems };
+}
+
+/** Fills in the sign-in page in front of us. */
+export async function signIn(page: Page, { username, password }: typeof ADA): Promise<void> {
+  await page.fill('#username', username);
+  await page.fill('#password', password);
+  await page.click('#login-submit');
+}
+
+/** Every page of the server, in the order in which one person can meet them; `show` sees each once. */
+export async function tour(
+  { page }: Visit,
+  issuer: string,
+  show: (name: string, status: number) => Promise<void>,
+): Promise<void> {
+  // The demo page did not send these requests, and says so: that is one more page to see.
+  const demo = { client_id: 'demo-web', client_secret: '', redirect_uri: `${issuer}/demo/callback` };
+  const requested = (parameters: Record<string, string>): string => authorizationUrl(issuer, demo, parameters);
+  const go = async (path: string): Promise<number> =>
+    (await page.goto(path.startsWith('http') ? path : issuer + path))?.status() ?? 0;
+  const submitted = async (button: string): Promise<number> => {
+    const answers = page.waitForResponse(
+      (response) => response.request().isNavigationRequest() && ![302, 303].includes(response.status()),
+    );
+    await page.click(button);
+    return (await answers).status();
+  };
+  const open = async (name: string, path: string): Promise<void> => show(name, await go(path));
+  const press = async (name: string, button: string): Promise<void> => show(name, await submitted(button));
+  const enter = async (person: typeof ADA): Promise<void> => {
+    await page.fill('#username', person.username);
+    await page.fill('#password', person.password);
+  };
+
+  await open('login', '/login');
+  await enter({ ...BOB, password: 'not it' });
+  await press('login-problem', '#login-submit');
+
+  await open('login-client', '/demo');
+  await enter({ ...ADA, password: 'not it' });
+  await press('login-client-problem', '#login-submit');
+  await enter(ADA);
+  await submitted('#login-submit');
+  await open('consent', requested({ prompt: 'consent' }));
+  await press('error-demo', '#consent-approve');
+  const everything = 'openid profile email offline_access notes:read notes:write';
+  const resource = 'https://notes.example.test';
+  await open('consent-resource', requested({ scope: everything, resource, prompt: 'consent' }));
+  await open('consent-some-new', requested({ scope: everything, prompt: 'consent' }));
+  const answered = page.url();
+  await submitted('#consent-deny');
+  await open('error-answered', answered);
+
+  await go('/demo');
+  if (await page.locator('#consent-approve').count()) await submitted('#consent-approve');
+  await show('demo', 200);
+  await open('select-account', requested({ prompt: 'select_account' }));
+  await open('login-again', requested({ prompt: 'login' }));
+  await page.fill('#password', 'not it');
+  await press('login-again-problem', '#login-submit');
+  await open('account', '/account');
+  await open('error-redirect-uri', requested({ redirect_uri: 'https://elsewhere.example.test/' }));
+  await open('error-client', requested({ client_id: 'nobody' }));
+  await open('error-not-found', '/nowhere');
+  await open('error-interaction', '/interaction/unknown');
+  await open('logout-client', '/logout?client_id=demo-web');
+  await open('logout', '/logout');
+  await press('signed-out', '#logout-confirm');
+}

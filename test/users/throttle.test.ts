@@ -1,0 +1,272 @@
+/** Guessing passwords: a delay that grows for the guesser, and never a lock that a stranger can close for good. */
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { configWith } from '../../src/config.ts';
+import type { User } from '../../src/store/users.ts';
+import { createPasswordHasher } from '../../src/users/factors/password.ts';
+import { testApp, type TestApp } from '../support/app.ts';
+import { aUser, formTokenOf, PASSWORD, signIn, TestBrowser } from '../support/fixtures.ts';
+import { errorOn, titleOf } from '../support/pages.ts';
+
+let at: TestApp;
+beforeAll(async () => {
+  at = await testApp();
+});
+afterEach(() => vi.restoreAllMocks());
+afterAll(() => at.close());
+
+/** Wrong passwords cost nothing here; how they are hashed is tested elsewhere. */
+const verifyFast = () =>
+  vi.spyOn(at.deps.passwords, 'verify').mockImplementation(async (phc, text) => phc !== null && text === PASSWORD);
+
+let next = 0;
+/** An address in a network that nobody else uses. */
+const anAddress = (): string => `10.${Math.floor((next += 1) / 250)}.${next % 250}.7`;
+
+const login = (username: string, password: string, remoteAddress: string, app = at.app) =>
+  app.inject({
+    method: 'POST',
+    url: '/login',
+    remoteAddress,
+    headers: { 'content-type': 'application/json' },
+    payload: JSON.stringify({ username, password }),
+  });
+
+/** Status, and Retry-After where there is one. */
+async function tried(user: Pick<User, 'username'>, from: string, password = 'wrong'): Promise<string> {
+  const { statusCode, headers } = await login(user.username, password, from);
+  return headers['retry-after'] === undefined ? String(statusCode) : `${statusCode} ${headers['retry-after']}`;
+}
+async function fail(user: Pick<User, 'username'>, from: string, times: number): Promise<void> {
+  for (let n = 0; n < times; n += 1) expect(await tried(user, from)).toBe('401');
+}
+
+test('obligations §1: five failures are free, then the wait doubles from one second up to 15 minutes', async () => {
+  verifyFast();
+  const user = await aUser(at);
+  const from = anAddress();
+  await fail(user, from, 5);
+  for (const seconds of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
+    expect(await tried(user, from)).toBe(`429 ${seconds}`);
+    at.clock.advance(seconds - 1);
+    expect(await tried(user, from)).toBe('429 1');
+    at.clock.advance(1);
+    await fail(user, from, 1);
+  }
+});
+
+test('obligations §1: while it lasts not even the right password is looked at; when it ends it signs in and resets', async () => {
+  const user = await aUser(at);
+  const from = anAddress();
+  const verify = verifyFast();
+  await fail(user, from, 5);
+  verify.mockClear();
+  expect(await tried(user, from, PASSWORD)).toBe('429 1');
+  expect(verify).not.toHaveBeenCalled();
+  at.clock.advance(1);
+  expect(await tried(user, from, PASSWORD)).toBe('200');
+  await fail(user, from, 5);
+});
+
+test('obligations §1: a success in between starts the count again', async () => {
+  verifyFast();
+  const user = await aUser(at);
+  const from = anAddress();
+  for (let round = 0; round < 3; round += 1) {
+    await fail(user, from, 4);
+    expect(await tried(user, from, PASSWORD)).toBe('200');
+  }
+});
+
+test('obligations §1: the count is per address prefix: neighbours share it, others do not', async () => {
+  verifyFast();
+  const user = await aUser(at);
+  await fail(user, '192.0.2.1', 5);
+  expect(await tried(user, '192.0.2.200')).toBe('429 1');
+  expect(await tried(user, '::ffff:192.0.2.9')).toBe('429 1');
+  expect(await tried(user, '192.0.3.1')).toBe('401');
+  await fail(user, '2001:db8:0:1::1', 5);
+  expect(await tried(user, '2001:db8:0:ff::9')).toBe('429 1');
+  expect(await tried(user, '2001:db8:0:100::9')).toBe('401');
+});
+
+test('ASVS 6.3.8: an account that does not exist is throttled like one that does, in any spelling', async () => {
+  verifyFast();
+  const from = anAddress();
+  await fail({ username: 'Nobody-Here' }, from, 3);
+  await fail({ username: 'nobody-here' }, from, 2);
+  expect(await tried({ username: 'NOBODY-HERE' }, from)).toBe('429 1');
+  expect(await tried({ username: 'nobody-else' }, from)).toBe('401');
+});
+
+test('obligations §1: username and e-mail of an account share its count', async () => {
+  verifyFast();
+  const user = await aUser(at);
+  const from = anAddress();
+  await fail(user, from, 3);
+  await fail({ username: user.email! }, from, 2);
+  expect(await tried(user, from)).toBe('429 1');
+});
+
+test('contract §3: the page says 429 with Retry-After, the form stays, and the request is not lost', async () => {
+  verifyFast();
+  const user = await aUser(at);
+  const browser = new TestBrowser(at);
+  const form_token = formTokenOf(await browser.get('/login'));
+  const attempt = () => browser.post('/login', { username: user.username, password: 'wrong', form_token });
+  for (let n = 0; n < 5; n += 1) expect((await attempt()).statusCode).toBe(400);
+  const page = await attempt();
+  expect([page.statusCode, page.headers['retry-after']]).toEqual([429, '1']);
+  expect(titleOf(page)).toMatch(/^Error: Sign in/);
+  expect(formTokenOf(page)).toBe(form_token);
+});
+
+test('obligations §1: a browser that signed in to the account before has a lane of its own', async () => {
+  const user = await aUser(at);
+  const browser = await signIn(at, user);
+  verifyFast();
+  await fail(user, '127.0.0.1', 5);
+  const stranger = new TestBrowser(at);
+  const enter = async (from: TestBrowser, password = PASSWORD) => {
+    const form_token = formTokenOf(await from.get('/login'));
+    return (await from.post('/login', { username: user.username, password, form_token })).statusCode;
+  };
+  expect(await enter(stranger)).toBe(429);
+  expect(await enter(browser)).toBe(303);
+  // Its own failures do count.
+  for (let n = 0; n < 5; n += 1) expect(await enter(browser, 'wrong')).toBe(400);
+  expect(await enter(browser)).toBe(429);
+});
+
+test('obligations §1: a device cookie is good for its own account only, not forged, not after a year', async () => {
+  const user = await aUser(at);
+  const other = await signIn(at, await aUser(at));
+  const device = '__Host-postern_device';
+  const own = (await signIn(at, user)).cookies.get(device)!;
+  const [id = '', exp = '', mac = ''] = own.split('.');
+  verifyFast();
+  await fail(user, '127.0.0.1', 5);
+  const withDevice = async (value: string) => {
+    const headers = { 'content-type': 'application/json', cookie: `${device}=${value}` };
+    const payload = JSON.stringify({ username: user.username, password: PASSWORD });
+    return (await at.app.inject({ method: 'POST', url: '/login', headers, payload })).statusCode;
+  };
+  const hostile = [
+    `${id}.${Number(exp) + 1}.${mac}`,
+    `x${id}.${exp}.${mac}`,
+    `${id}.${exp}.`,
+    `..`,
+    `${own}.x`,
+    'x'.repeat(300),
+  ];
+  for (const value of [other.cookies.get(device)!, ...hostile]) expect(await withDevice(value), value).toBe(429);
+  at.clock.advance(1);
+  await fail(user, '127.0.0.1', 1);
+  expect(await withDevice(own)).toBe(200);
+  at.clock.advance(366 * 86_400);
+  await fail(user, '127.0.0.1', 5);
+  expect(await withDevice(own)).toBe(429);
+});
+
+test('NIST 800-63B-4 §3.2.2: after 100 consecutive failures strangers try once an hour, known browsers at once', async () => {
+  const user = await aUser(at);
+  const browser = await signIn(at, user);
+  verifyFast();
+  for (let network = 0; network < 20; network += 1) await fail(user, anAddress(), 5);
+  expect(await tried(user, anAddress())).toBe('429 3600');
+  expect(await tried(user, anAddress(), PASSWORD)).toBe('429 3600');
+  at.clock.advance(3600);
+  await fail(user, anAddress(), 1);
+  expect(await tried(user, anAddress(), PASSWORD)).toBe('429 3600');
+  // The owner is never locked out, and with the owner's sign-in the alarm is over.
+  const form_token = formTokenOf(await browser.get('/login'));
+  expect((await browser.post('/login', { username: user.username, password: PASSWORD, form_token })).statusCode).toBe(
+    303,
+  );
+  expect(await tried(user, anAddress(), PASSWORD)).toBe('200');
+});
+
+test('obligations §4.3: the window ends: a day without failures forgets them', async () => {
+  verifyFast();
+  const user = await aUser(at);
+  const from = anAddress();
+  await fail(user, from, 5);
+  at.clock.advance(1);
+  await fail(user, from, 1);
+  at.clock.advance(86_400);
+  await fail(user, from, 5);
+  expect(await tried(user, from)).toBe('429 1');
+});
+
+test('obligations §4.1 R9: of 100 wrong passwords at once no more are evaluated than the limit and those under way', async () => {
+  const user = await aUser(at);
+  const verify = vi.spyOn(at.deps.passwords, 'verify');
+  const from = anAddress();
+  const answers = await Promise.all(Array.from({ length: 100 }, () => login(user.username, 'wrong', from)));
+  const statuses = answers.map(({ statusCode }) => statusCode);
+  expect(new Set(statuses)).toEqual(new Set([401, 429]));
+  expect(verify.mock.calls.length).toBeLessThanOrEqual(5 + 2);
+  expect(verify.mock.calls.length).toBe(statuses.filter((status) => status === 401).length);
+  const row = await at.deps.db
+    .selectFrom('failures')
+    .selectAll()
+    .where('key', '=', `password:${user.sub}`)
+    .executeTakeFirstOrThrow();
+  expect(row.count).toBe(verify.mock.calls.length);
+});
+
+test('ASVS 15.4.4: more sign-ins at once than can be heard soon are answered 503 with Retry-After', async () => {
+  let release = (): void => {};
+  const held = new Promise<boolean>((resolve) => {
+    release = () => resolve(false);
+  });
+  vi.spyOn(at.deps.passwords, 'verify').mockReturnValue(held);
+  const waiting = Array.from({ length: 110 }, (_, n) => login(`crowd-${n}`, 'wrong', '10.200.0.1'));
+  const first = await Promise.race(waiting);
+  expect([first.statusCode, first.headers['retry-after']]).toEqual([503, '2']);
+  expect(first.json()).toMatchObject({ error: 'temporarily_unavailable' });
+  // Other requests do not wait behind them.
+  expect((await at.app.inject({ url: '/.well-known/openid-configuration' })).statusCode).toBe(200);
+  release();
+  const statuses = (await Promise.all(waiting)).map(({ statusCode }) => statusCode);
+  expect(statuses.filter((status) => status === 503)).toHaveLength(8);
+});
+
+test('obligations §1: the count is shared by every process', async () => {
+  const user = await aUser(at);
+  const from = anAddress();
+  verifyFast();
+  const other = await buildApp({ ...at.deps, passwords: createPasswordHasher() });
+  try {
+    await fail(user, from, 5);
+    expect((await login(user.username, PASSWORD, from, other)).statusCode).toBe(429);
+  } finally {
+    await other.close();
+  }
+});
+
+test('spec.md §Authentication 8, §Limits: login endpoints are rate limited, and limits are told in response headers', async () => {
+  const app = await buildApp({ ...at.deps, config: configWith(at.deps.config, { LOGIN_RATE_LIMIT: 3 }) });
+  try {
+    verifyFast();
+    const from = anAddress();
+    for (let n = 0; n < 3; n += 1) expect((await login(`volume-${n}`, 'wrong', from, app)).statusCode).toBe(401);
+    const limited = await login('volume-4', 'wrong', from, app);
+    expect(limited.statusCode).toBe(429);
+    expect(limited.json()).toMatchObject({ error: 'too_many_requests' });
+    expect(Number(limited.headers['retry-after'])).toBeGreaterThan(0);
+    expect(limited.headers).toMatchObject({ 'ratelimit-limit': '3', 'ratelimit-remaining': '0' });
+    // The page of a request in progress shares the count; showing a page costs nothing.
+    const page = `/interaction/g15_${'a'.repeat(43)}/login`;
+    const form = { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' };
+    const sent = await app.inject({ method: 'POST', url: page, headers: form, payload: 'a=b', remoteAddress: from });
+    expect(sent.statusCode).toBe(429);
+    expect(Number(sent.headers['retry-after'])).toBeGreaterThan(0);
+    expect(errorOn(sent)).toBe('too_many_requests');
+    const shown = await app.inject({ url: '/login', headers: { accept: 'text/html' }, remoteAddress: from });
+    expect(shown.statusCode).toBe(200);
+    expect((await login('volume-5', 'wrong', anAddress(), app)).statusCode).toBe(401);
+  } finally {
+    await app.close();
+  }
+});
