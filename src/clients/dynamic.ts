@@ -2,7 +2,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
-import type { Requester } from '../events/index.ts';
+import { record, type Actor, type Requester } from '../events/index.ts';
 import { SELF_REGISTERABLE, type ClientMetadataInput } from '../protocol/client-metadata.ts';
 import {
   invalidClientMetadata,
@@ -134,6 +134,43 @@ async function countAgainstQuota({ db }: Needs, { network }: Requester, now: Dat
   if ((counts.get(key) ?? 0) > OPEN_QUOTA) {
     throw tooManyRequests('too many clients were registered from here', { retry_after: FADES_AFTER });
   }
+}
+
+/** Makes an initial access token. It is shown once. `expires_in` in seconds. */
+export async function createInitialAccessToken(
+  { db, random }: Pick<Needs, 'db' | 'random'>,
+  { label = null, uses, expires_in }: { label?: string | null | undefined; uses: number; expires_in: number },
+  by: Actor,
+  now: Date,
+): Promise<{
+  token_id: string;
+  initial_access_token: string;
+  label: string | null;
+  uses_left: number;
+  expires_at: Date;
+}> {
+  const initial_access_token = random(32).toString('base64url');
+  const token_id = random(9).toString('base64url');
+  const shown = { token_id, label, uses_left: uses, expires_at: secondsAfter(now, expires_in) };
+  await transact(db, async (trx) => {
+    await initialAccessTokens.insert(trx, { ...shown, hash: sha256(initial_access_token), created_at: now });
+    await record(trx, { event: 'registration_token_created', detail: { token_id } }, by, now);
+  });
+  return { ...shown, initial_access_token };
+}
+
+/** Takes an initial access token back; false when there is none. */
+export function removeInitialAccessToken(
+  { db }: Pick<Needs, 'db'>,
+  token_id: string,
+  by: Actor,
+  now: Date,
+): Promise<boolean> {
+  return transact(db, async (trx) => {
+    if (!(await initialAccessTokens.remove(trx, token_id))) return false;
+    await record(trx, { event: 'registration_token_deleted', detail: { token_id } }, by, now);
+    return true;
+  });
 }
 
 const REDIRECT_MEMBERS = new Set(['redirect_uris', 'post_logout_redirect_uris']);

@@ -221,7 +221,7 @@ describe.each(GRANTS)('grant_type=%s', (grant_type) => {
 test.each([
   'password',
   'implicit',
-  'urn:ietf:params:oauth:grant-type:device_code',
+  'urn:ietf:params:oauth:grant-type:saml2-bearer',
   'Authorization_Code',
   'authorization_code ',
   '__proto__',

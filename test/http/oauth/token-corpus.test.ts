@@ -139,6 +139,7 @@ describe.each(GRANTS)('grant_type=%s', (grant_type) => {
     redirect_uri: [`https://app.example.test/${'x'.repeat(2000)}`, 400, 'invalid_request'],
     code_verifier: ['ü'.repeat(43), 400, 'invalid_request'],
     resource: ['no uri', 400, 'invalid_target'],
+    device_code: ['no handle', 400, 'invalid_grant'],
     scope: ['"', 400, 'invalid_scope'],
   };
   test.each(names)('RFC 6749 §5.2: %s that has the wrong form has its exact error', async (name) => {
