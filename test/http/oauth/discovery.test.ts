@@ -131,7 +131,12 @@ describe('what the document says', () => {
   test('spec.md §Authentication 2, 3: how clients authenticate, and S256', () => {
     expect(metadata).toMatchObject({
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
-      revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
+      revocation_endpoint_auth_methods_supported: [
+        'client_secret_basic',
+        'client_secret_post',
+        'private_key_jwt',
+        'none',
+      ],
       introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
       code_challenge_methods_supported: ['S256'],
     });
@@ -157,7 +162,7 @@ describe('what the document says', () => {
     );
   });
 
-  test('obligations §3: only registered metadata members, none of them empty or for what does not work yet', () => {
+  test('decided: only registered metadata members, none of them empty or for what does not work yet', () => {
     const registered =
       /^(issuer|[a-z_]+_endpoint|jwks_uri|[a-z_]+_supported|service_documentation|op_(policy|tos)_uri|require_pushed_authorization_requests)$/;
     for (const [name, value] of Object.entries(metadata)) {
