@@ -38,7 +38,7 @@ export function createClientKeys(fetch: Deps['fetch'], now: () => number): Clien
     keysOf:
       ({ jwks, jwks_uri }) =>
       async (header, token) => {
-        if (jwks !== null) return createLocalJWKSet(jwks as unknown as JSONWebKeySet)(header, token);
+        if (jwks !== null) return createLocalJWKSet(jwks)(header, token);
         if (jwks_uri === null) throw new errors.JWKSNoMatchingKey();
         const fetched = await load(sets, jwks_uri, false);
         try {

@@ -133,7 +133,7 @@ describe('RFC 7591 §3: client registration', () => {
       client_id: client.client_id,
       redirect_uri: client.redirect_uri,
     });
-    const page = await browser.get((await browser.get(`/authorize?${query}`)).headers.location!);
+    const page = await browser.get((await browser.get(`/authorize?${query.toString()}`)).headers.location!);
     expect(page.body).toContain('registered itself');
   });
 });
@@ -249,7 +249,7 @@ describe('who may register', () => {
       );
       for (const { statusCode } of answers) statuses.add(statusCode);
     }
-    expect([...statuses].toSorted()).toEqual([201, 429]);
+    expect(statuses).toEqual(new Set([201, 429]));
     await open.close();
   });
 });
