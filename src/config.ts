@@ -39,6 +39,7 @@ const environment = z.object({
   TLS_KEY_FILE: z.string().min(1).optional(),
   TRUST_PROXY: list.refine((entries) => entries.every(isNetwork), 'must be addresses or CIDR ranges').default([]),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  REQUIRE_PUSHED_AUTHORIZATION_REQUESTS: z.stringbool().default(false),
   REQUIRE_PKCE: z.enum(['public', 'all']).default('public'),
   AUTHORIZATION_CODE_TTL: seconds(1, 600, 60),
   ACCESS_TOKEN_TTL: seconds(1, MAX_TOKEN_TTL, 600),
@@ -49,6 +50,10 @@ const environment = z.object({
   SESSION_TTL: seconds(60, MAX_GRANT_TTL, 1_209_600),
   SESSION_IDLE_TTL: seconds(60, MAX_GRANT_TTL, 86_400),
   ID_TOKEN_CLAIMS: z.enum(['scope', 'minimal']).default('scope'),
+  CLIENT_ASSERTION_AUDIENCE: z.enum(['any', 'issuer']).default('any'),
+  OUTBOUND_ALLOW: list
+    .refine((entries) => entries.every((entry) => /^[^\s/]+:\d{1,5}$/.test(entry)), 'must be host:port entries')
+    .default([]),
   SIGNING_ALGS: list
     .pipe(z.array(z.enum(SIGNING_ALGS)).min(1))
     // OpenID Connect Core §15.1: every client may count on RS256.
@@ -56,6 +61,8 @@ const environment = z.object({
     .default(['RS256', 'ES256']),
   ACCESS_TOKEN_SIGNING_ALG: z.enum(SIGNING_ALGS).default('RS256'),
   PASSWORD_MIN_LENGTH: integer(8, 64, 8),
+  REGISTRATION: z.enum(['off', 'token', 'open']).default('off'),
+  REGISTRATION_SCOPE: z.string().default('openid profile email offline_access'),
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   TOKEN_RATE_LIMIT: seconds(0, 10_000_000, 0),
 });

@@ -5,6 +5,7 @@ import type { KeyRing } from './keys/index.ts';
 import type { Secrets } from './keys/secrets.ts';
 import type { Directory } from './clients/directory.ts';
 import type { Guesses } from './clients/guesses.ts';
+import type { ClientKeys } from './clients/jwks.ts';
 import type { Outbound } from './platform/outbound.ts';
 import type { PasswordHasher } from './users/factors/password.ts';
 import type { Db } from './store/db.ts';
@@ -18,6 +19,8 @@ export interface Deps {
   /** Clients, scopes and resources, cached for seconds. */
   readonly directory: Directory;
   readonly guesses: Guesses;
+  /** The public keys of clients. */
+  readonly clientKeys: ClientKeys;
   readonly passwords: PasswordHasher;
   /** The time now; a door reads it once per request. */
   readonly clock: () => Date;

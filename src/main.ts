@@ -5,6 +5,7 @@ import closeWithGrace from 'close-with-grace';
 import { run, type Opened } from './cli/index.ts';
 import { createDirectory } from './clients/directory.ts';
 import { createGuesses } from './clients/guesses.ts';
+import { createClientKeys } from './clients/jwks.ts';
 import { ConfigError, configWith, loadConfig, type Config, type Mode } from './config.ts';
 import type { Deps } from './deps.ts';
 import { banner } from './dev/banner.ts';
@@ -61,6 +62,9 @@ async function openDatabase(config: Config, log: Deps['log']): Promise<Database>
 /** The real dependencies of one process. */
 function buildDeps(config: Config, log: Deps['log'], db: Db, clock: DisciplinedClock): Deps {
   const secrets = createSecrets(config.SECRET_KEYS, random);
+  // The demo application of development mode asks our own token endpoint.
+  const own = config.mode === 'dev' ? [hostAndPort(config.ISSUER)] : [];
+  const fetch = createOutbound({ allow: [...config.OUTBOUND_ALLOW, ...own] });
   return Object.freeze({
     config,
     db,
@@ -71,8 +75,8 @@ function buildDeps(config: Config, log: Deps['log'], db: Db, clock: DisciplinedC
     passwords: createPasswordHasher(),
     clock: clock.now,
     random,
-    // The demo application of development mode asks our own token endpoint.
-    fetch: createOutbound({ allow: config.mode === 'dev' ? [hostAndPort(config.ISSUER)] : [] }),
+    fetch,
+    clientKeys: createClientKeys(fetch, () => performance.now()),
     log,
   });
 }

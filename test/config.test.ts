@@ -17,7 +17,7 @@ function problemsOf(mode: Mode, source: NodeJS.ProcessEnv): readonly string[] {
   }
 }
 
-test('contract §2: an empty environment is a whole configuration in development', () => {
+test('contract: an empty environment is a whole configuration in development', () => {
   expect(loadConfig('dev', {})).toMatchObject({
     mode: 'dev',
     ISSUER: 'http://localhost:3000',
@@ -52,16 +52,16 @@ test('spec.md §Resources: the indicated lifetimes: codes 30 to 60 seconds, acce
   within(config.REFRESH_TOKEN_TTL, 86_400, 90 * 86_400);
 });
 
-test('contract §2: the issuer follows PORT, and TLS', () => {
+test('contract: the issuer follows PORT, and TLS', () => {
   expect(loadConfig('dev', { PORT: '8080' }).ISSUER).toBe('http://localhost:8080');
   expect(loadConfig('dev', { TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k' }).ISSUER).toBe('https://localhost:3000');
 });
 
-test('contract §2: empty variables count as unset', () => {
+test('contract: empty variables count as unset', () => {
   expect(loadConfig('dev', { PORT: '', ISSUER: '', SECRET_KEYS: '' })).toMatchObject({ PORT: 3000, SECRET_KEYS: [] });
 });
 
-test('contract §2: all problems are reported at once, each with its variable', () => {
+test('contract: all problems are reported at once, each with its variable', () => {
   const found = problemsOf('serve', {
     NODE_ENV: 'production',
     PORT: 'http',
@@ -85,12 +85,12 @@ test('contract §2: all problems are reported at once, each with its variable', 
   }
 });
 
-test('contract §1: serve refuses to start without ISSUER, DATABASE_URL and SECRET_KEYS', () => {
+test('contract: serve refuses to start without ISSUER, DATABASE_URL and SECRET_KEYS', () => {
   expect(problemsOf('serve', {})).toHaveLength(3);
   expect(problemsOf('serve', PRODUCTION)).toEqual([]);
 });
 
-test('contract §1: dev refuses NODE_ENV=production, and an issuer that is not localhost', () => {
+test('contract: dev refuses NODE_ENV=production, and an issuer that is not localhost', () => {
   expect(problemsOf('dev', { NODE_ENV: 'production' })).toHaveLength(1);
   expect(problemsOf('dev', { ISSUER: 'https://id.example.test' })).toHaveLength(1);
   expect(problemsOf('dev', { ISSUER: 'http://127.0.0.1:3000' })).not.toEqual([]);
@@ -143,7 +143,7 @@ test('ASVS 14.2.1: configuration is shown with its secrets masked', () => {
   expect(describeConfig(loadConfig('command', {}))).toMatchObject({ DATABASE_URL: null });
 });
 
-test('contract §2: secrets come from *_FILE too, not from both, and an unreadable file is a problem', () => {
+test('contract: secrets come from *_FILE too, not from both, and an unreadable file is a problem', () => {
   const directory = mkdtempSync(join(tmpdir(), 'postern-config-'));
   try {
     const file = join(directory, 'keys');
@@ -175,11 +175,11 @@ test.each([
   ['AUTHORIZATION_CODE_TTL', '0'],
   ['REFRESH_TOKEN_RETRY_WINDOW', '61'],
   ['PASSWORD_MIN_LENGTH', '7'],
-])('contract §2: %s=%s is refused', (name, value) => {
+])('contract: %s=%s is refused', (name, value) => {
   expect(problemsOf('command', { [name]: value }).join('\n')).toContain(name);
 });
 
-test('contract §2: TRUST_PROXY takes addresses and ranges', () => {
+test('contract: TRUST_PROXY takes addresses and ranges', () => {
   const { TRUST_PROXY } = loadConfig('command', { TRUST_PROXY: '10.0.0.1, 10.0.0.0/8,fd00::/8,::1' });
   expect(TRUST_PROXY).toEqual(['10.0.0.1', '10.0.0.0/8', 'fd00::/8', '::1']);
 });
@@ -188,7 +188,7 @@ test('the configuration is frozen', () => {
   expect(Object.isFrozen(loadConfig('command', {}))).toBe(true);
 });
 
-test('contract §2: .env.example lists every variable with its default', () => {
+test('contract: .env.example lists every variable with its default', () => {
   const lines = readFileSync('.env.example', 'utf8').split('\n');
   const listed = new Map(
     lines.flatMap((line) => {

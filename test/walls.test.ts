@@ -1,4 +1,4 @@
-/** The walls of the house (design.md §1): who may import whom, and which room alone may do what. */
+/** The walls of the house: who may import whom, and which room alone may do what. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { expect, test } from 'vitest';

@@ -26,6 +26,8 @@ export interface CheckContext {
   deps: Pick<Deps, 'config' | 'directory' | 'keys'>;
   client: Client;
   now: Date;
+  /** Did the request come through /par, from an authenticated client? */
+  pushed: boolean;
   /** One parameter as sent; undefined when absent. @throws OAuthError invalid_request when it is too long */
   get(name: string): string | undefined;
   parameters: Parameters;
@@ -49,6 +51,13 @@ export const checks = {
       if (get(name) !== undefined)
         throw new OAuthError(`${name}_not_supported`, `the parameter ${name} is not supported`);
     }
+    return {};
+  },
+
+  // RFC 9126 §5, §6.
+  pushed({ client, deps, pushed }) {
+    const required = client.require_pushed_authorization_requests || deps.config.REQUIRE_PUSHED_AUTHORIZATION_REQUESTS;
+    if (required && !pushed) throw invalidRequest('the request has to be pushed (RFC 9126)');
     return {};
   },
 

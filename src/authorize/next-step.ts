@@ -54,6 +54,8 @@ export const prompts = {
     needed({ request, progress, client, session, remembered }) {
       if (progress.consented_sid !== null && progress.consented_sid === session?.sid) return false;
       if (request.prompt.includes('consent')) return true;
+      // RFC 8628 §5.4: whoever sent the code may not be the one who decides about it.
+      if (request.user_code !== undefined) return true;
       // RFC 8252 §8.6: any program on the device can claim to be this client.
       if (client.application_type === 'native' && client.token_endpoint_auth_method === 'none') return true;
       return !client.skip_consent && !isSubset(request.scope, remembered);

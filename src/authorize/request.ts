@@ -34,18 +34,20 @@ export class UnregisteredRedirectUri extends OAuthError {
   }
 }
 
-/** First half: who asks, and where the answer goes. @throws OAuthError for a page; nothing is ever redirected by it */
-export async function findTarget(
-  { directory }: Pick<Deps, 'directory'>,
-  parameters: Parameters,
-): Promise<{ client: Client; target: ResponseTarget }> {
-  const repeated = repeatedParameter(only(parameters, ['client_id', 'redirect_uri', 'state']));
-  if (repeated) throw repeated;
-  const get = reader(parameters);
-  const client_id = get('client_id');
+/** First half: who asks. @throws OAuthError for a page; nothing is ever redirected by it */
+export async function findClient({ directory }: Pick<Deps, 'directory'>, parameters: Parameters): Promise<Client> {
+  refuseRepeated(parameters, ['client_id']);
+  const client_id = reader(parameters)('client_id');
   if (client_id === undefined) throw invalidRequest('client_id is missing');
   const client = await directory.client(client_id);
   if (!client) throw invalidRequest('client_id is not known here');
+  return client;
+}
+
+/** First half: where the answer goes. @throws OAuthError when redirect_uri is not registered */
+export function targetOf(client: Client, parameters: Parameters): ResponseTarget {
+  refuseRepeated(parameters, ['redirect_uri', 'state']);
+  const get = reader(parameters);
   const redirect_uri = get('redirect_uri');
   if (redirect_uri === undefined) throw invalidRequest('redirect_uri is missing');
   if (!isRegisteredRedirectUri(redirect_uri, client.redirect_uris, client.application_type)) {
@@ -55,11 +57,16 @@ export async function findTarget(
   // A page cannot post to a private-use scheme: there even the refusal of form_post goes by query.
   const usable = typeof mode === 'string' && isResponseMode(mode) && (mode !== 'form_post' || isWebUri(redirect_uri));
   const response_mode = usable ? mode : 'query';
-  return { client, target: { client_id, redirect_uri, response_mode, state: get('state') } };
+  return { client_id: client.client_id, redirect_uri, response_mode, state: get('state') };
 }
 
-const only = (parameters: Parameters, names: readonly string[]): Parameters =>
-  Object.fromEntries(Object.entries(parameters).filter(([name]) => names.includes(name)));
+/** Of these no client can be told: they say who and where it is. */
+function refuseRepeated(parameters: Parameters, names: readonly string[]): void {
+  const repeated = repeatedParameter(
+    Object.fromEntries(Object.entries(parameters).filter(([name]) => names.includes(name))),
+  );
+  if (repeated) throw repeated;
+}
 
 /** Second half: everything else. Returns the refusal with its target instead of throwing. */
 export async function checkRequest(
@@ -68,8 +75,9 @@ export async function checkRequest(
   target: ResponseTarget,
   parameters: Parameters,
   now: Date,
+  { pushed }: { pushed: boolean },
 ): Promise<AuthorizationRequest | RefusedAtTarget> {
-  const context: CheckContext = { deps, client, now, parameters, get: reader(parameters) };
+  const context: CheckContext = { deps, client, now, pushed, parameters, get: reader(parameters) };
   const request: AuthorizationRequest = { ...target, scope: [], resource: [], prompt: [] };
   try {
     for (const check of Object.values<Check>(checks)) Object.assign(request, await check(context));

@@ -10,7 +10,9 @@ import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
 import { failureOf, type Failure } from './failure.ts';
 import { keys } from './keys.ts';
+import { logoutNotices } from './logout-notices.ts';
 import { migrate } from './migrate.ts';
+import { registrationTokens } from './registration-tokens.ts';
 import { resources } from './resources.ts';
 import { scopes } from './scopes.ts';
 import { serve } from './serve.ts';
@@ -28,6 +30,8 @@ const commands = {
   scopes,
   resources,
   keys,
+  'registration-tokens': registrationTokens,
+  'logout-notices': logoutNotices,
   doctor,
 } as const satisfies Record<string, Leaf | Group>;
 

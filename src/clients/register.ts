@@ -6,6 +6,7 @@ import {
   clientId,
   clientMetadata,
   clientSecret,
+  METADATA_MEMBERS,
   type ClientMetadata,
   type ClientMetadataInput,
 } from '../protocol/client-metadata.ts';
@@ -30,22 +31,61 @@ export interface Registration {
   client_secret?: string | undefined;
 }
 
+/** Whose a client is: made by an operator, or by itself with a token to manage it by. */
+export interface Owner {
+  registered_by: 'operator' | 'self';
+  registration_token_hash: Buffer | null;
+}
+
+const OPERATORS: Owner = { registered_by: 'operator', registration_token_hash: null };
+
 /** Creates a client. @throws ClientExists, ZodError for metadata that is not valid */
-export async function register(deps: Needs, registration: Registration, by: Actor, now: Date): Promise<ClientDocument> {
+export const register = (deps: Needs, registration: Registration, by: Actor, now: Date): Promise<ClientDocument> =>
+  transact(deps.db, (trx) => insertClient(deps, trx, registration, OPERATORS, by, now));
+
+/** Creates a client in a transaction of the caller's. @throws ClientExists, ZodError */
+export async function insertClient(
+  deps: Needs,
+  trx: Trx,
+  registration: Registration,
+  owner: Owner,
+  by: Actor,
+  now: Date,
+): Promise<ClientDocument> {
   const metadata = parseMetadata(deps, registration.metadata);
   identifiers.parse(registration);
   const client_id = registration.client_id ?? deps.random(16).toString('base64url');
-  const isPublic = metadata.token_endpoint_auth_method === 'none';
-  const client_secret = isPublic ? undefined : (registration.client_secret ?? newSecret(deps));
-  const row = { ...columnsOf(metadata), client_id, created_at: now, updated_at: now };
-  await transact(deps.db, async (trx) => {
-    if (!(await clients.insert(trx, row))) throw new ClientExists(client_id);
-    if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
-    await record(trx, { event: 'client_created', client_id }, by, now);
-  });
-  const document = describeClient(row);
-  return client_secret === undefined ? document : { ...document, client_secret, client_secret_expires_at: 0 };
+  const client_secret = usesSecret(metadata) ? (registration.client_secret ?? newSecret(deps)) : undefined;
+  const row = { ...columnsOf(metadata), ...owner, client_id, last_used_at: null, created_at: now, updated_at: now };
+  if (!(await clients.insert(trx, row))) throw new ClientExists(client_id);
+  if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
+  await record(trx, { event: 'client_created', client_id }, by, now);
+  return withSecret(describeClient(row), client_secret);
 }
+
+/** Replaces all metadata of a client, and gives it a secret when it now needs one. @throws ZodError */
+export async function replaceClient(
+  deps: Needs,
+  trx: Trx,
+  present: clients.Client,
+  document: ClientMetadataInput,
+  owner: Partial<Owner>,
+  by: Actor,
+  now: Date,
+): Promise<ClientDocument> {
+  const metadata = parseMetadata(deps, document);
+  const columns = { ...columnsOf(metadata), ...owner, updated_at: now };
+  const { client_id } = present;
+  await clients.update(trx, client_id, columns);
+  const client_secret = usesSecret(metadata) && present.secrets.length === 0 ? newSecret(deps) : undefined;
+  if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
+  await record(trx, { event: 'client_updated', client_id }, by, now);
+  return withSecret(describeClient({ ...present, ...columns }), client_secret);
+}
+
+/** RFC 7591 §3.2.1: a secret comes with its expiry; 0 is never. */
+const withSecret = (document: ClientDocument, client_secret: string | undefined): ClientDocument =>
+  client_secret === undefined ? document : { ...document, client_secret, client_secret_expires_at: 0 };
 
 /** Replaces what is named; the rest stays. False when there is no such client. @throws ZodError */
 export async function updateClient(
@@ -77,7 +117,7 @@ export async function rotateSecret(
   identifiers.parse({ client_secret });
   return transact(deps.db, async (trx) => {
     const client = await clients.findLocked(trx, client_id);
-    if (!client || client.token_endpoint_auth_method === 'none') return undefined;
+    if (!client || !usesSecret(client)) return undefined;
     await clients.expireSecrets(trx, client_id, secondsAfter(now, overlap));
     await addSecret(deps, trx, client_id, client_secret, now);
     await record(trx, { event: 'client_secret_added', client_id }, by, now);
@@ -119,12 +159,19 @@ async function addSecret(deps: Needs, trx: Trx, client_id: string, secret: strin
   });
 }
 
+const usesSecret = ({ token_endpoint_auth_method }: Pick<ClientMetadata, 'token_endpoint_auth_method'>): boolean =>
+  token_endpoint_auth_method.startsWith('client_secret_');
+
 const OPTIONAL = [
   'client_name',
   'client_uri',
   'logo_uri',
   'policy_uri',
   'tos_uri',
+  'token_endpoint_auth_signing_alg',
+  'jwks',
+  'jwks_uri',
+  'backchannel_logout_uri',
   'access_token_format',
   'access_token_ttl',
   'id_token_ttl',
@@ -133,7 +180,7 @@ const OPTIONAL = [
   'id_token_claims',
 ] as const satisfies ReadonlyArray<keyof ClientMetadata>;
 
-type Columns = Omit<clients.ClientRow, 'client_id' | 'created_at' | 'updated_at'>;
+type Columns = Omit<clients.ClientRow, 'client_id' | 'created_at' | 'updated_at' | 'last_used_at' | keyof Owner>;
 
 /** Metadata as columns: absent optional members are null, scope is a list. */
 function columnsOf({ response_types: _response_types, scope, ...metadata }: ClientMetadata): Columns {
@@ -141,11 +188,12 @@ function columnsOf({ response_types: _response_types, scope, ...metadata }: Clie
   return { ...metadata, ...absent, scope: parseScope(scope) } as Columns;
 }
 
+const MEMBERS: ReadonlySet<string> = new Set(METADATA_MEMBERS);
+
 /** A row as metadata again. */
 function metadataOf(row: clients.ClientRow): ClientMetadataInput {
-  const { client_id: _id, created_at: _created, updated_at: _updated, scope, ...rest } = row;
-  const { secrets: _secrets, ...columns } = rest as typeof rest & { secrets?: unknown };
-  const given = Object.entries(columns).filter(([, value]) => value !== null);
+  const { scope } = row;
+  const given = Object.entries(row).filter(([name, value]) => MEMBERS.has(name) && value !== null);
   return { ...Object.fromEntries(given), scope: formatScope(scope) };
 }
 

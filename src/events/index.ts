@@ -30,6 +30,12 @@ export type AuditEvent =
       client_id: string;
       detail: { scope: readonly string[]; resource: string };
     }
+  | {
+      event: 'device_decided';
+      sub: string | null;
+      client_id: string;
+      detail: { grant_type: string; outcome: string };
+    }
   | { event: 'authorization_revoked'; sub: string | null; client_id: string; detail: { gid?: string; jti?: string } }
   | { event: 'code_replay' | 'refresh_token_reuse'; client_id: string; detail: { gid: string | null } }
   | {
@@ -38,6 +44,7 @@ export type AuditEvent =
     }
   | { event: 'client_created' | 'client_updated' | 'client_deleted' | 'client_secret_added'; client_id: string }
   | { event: 'key_rotated' | 'key_retired'; detail: { kid: string; alg?: string } }
+  | { event: 'registration_token_created' | 'registration_token_deleted'; detail: { token_id: string } }
   | { event: 'scope_changed' | 'resource_changed'; detail: { name: string } };
 
 /** Who did it: a request from outside, or an operator at the command line. */

@@ -3,9 +3,8 @@
  * each grant's own file holds only its difference.
  */
 import { z } from 'zod';
-import { authenticate } from '../clients/authenticate.ts';
-import type { PresentedCredentials } from '../clients/auth-methods.ts';
-import type { Deps } from '../deps.ts';
+import { authenticate, type Needs as AuthenticateNeeds } from '../clients/authenticate.ts';
+import type { PresentedCredentials } from '../clients/auth-methods/method.ts';
 import { logIssued, type Requester } from '../events/index.ts';
 import type { GrantType } from '../protocol/client-metadata.ts';
 import { OAuthError, unauthorizedClient } from '../protocol/error.ts';
@@ -13,6 +12,7 @@ import { parseParameters, type Parameters } from '../protocol/parameters.ts';
 import { issue, type TokenResponse } from '../tokens/issue.ts';
 import { authorizationCode } from './authorization-code.ts';
 import { clientCredentials } from './client-credentials.ts';
+import { deviceCode } from './device-code.ts';
 import type { Grant, GrantDeps } from './grant.ts';
 import { refreshToken } from './refresh-token.ts';
 
@@ -20,6 +20,7 @@ export const grants = {
   authorization_code: authorizationCode,
   client_credentials: clientCredentials,
   refresh_token: refreshToken,
+  'urn:ietf:params:oauth:grant-type:device_code': deviceCode,
 } as const satisfies Record<GrantType, Grant<unknown>>;
 
 /** A token request, as the door parsed it. */
@@ -34,7 +35,7 @@ const shared = z.object({ grant_type: z.string().max(200) });
 
 /** Exchanges a grant for tokens. @throws OAuthError */
 export async function exchange(
-  deps: GrantDeps & Pick<Deps, 'guesses'>,
+  deps: GrantDeps & AuthenticateNeeds,
   { parameters, credentials, by, now }: TokenRequest,
 ): Promise<TokenResponse> {
   const { grant_type } = parseParameters(shared, parameters);

@@ -55,7 +55,7 @@ export function requireForm(request: FastifyRequest): void {
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
-type Route = Partial<Record<'GET' | 'POST', Handler>> & {
+type Route = Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Handler>> & {
   /** Options of the POST: its volume limit. */
   options?: RouteShorthandOptions;
   /** Answer HEAD like GET. Only where GET has no effect: a HEAD must never issue a code. */
@@ -65,15 +65,17 @@ type Route = Partial<Record<'GET' | 'POST', Handler>> & {
 const REFUSED: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Registers a path with the methods it has; the others are answered 405 with Allow (RFC 9110 §15.5.6). */
-export function route(app: FastifyInstance, url: string, { GET, POST, options = {}, head = false }: Route): void {
+export function route(app: FastifyInstance, url: string, { options = {}, head = false, ...handlers }: Route): void {
   const methods: HTTPMethods[] = [];
-  if (GET) {
-    app.route({ method: 'GET', url, handler: GET, exposeHeadRoute: head });
-    methods.push('GET', ...(head ? (['HEAD'] as const) : []));
-  }
-  if (POST) {
-    app.route({ ...options, method: 'POST', url, handler: POST });
-    methods.push('POST');
+  for (const [method, handler] of Object.entries(handlers) as Array<[HTTPMethods, Handler]>) {
+    app.route({
+      ...(method === 'POST' && options),
+      method,
+      url,
+      handler,
+      ...(method === 'GET' && { exposeHeadRoute: head }),
+    });
+    methods.push(method, ...(method === 'GET' && head ? (['HEAD'] as const) : []));
   }
   app.route({
     method: REFUSED.filter((method) => !methods.includes(method)),

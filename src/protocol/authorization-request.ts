@@ -25,6 +25,8 @@ export interface AuthorizationRequest extends ResponseTarget {
   /** Seconds. */
   max_age?: number | undefined;
   login_hint?: string | undefined;
+  /** The code a device shows, when this is its request: the answer then goes to no browser. */
+  user_code?: string | undefined;
   /** The person an id_token_hint named. */
   hinted_sub?: string | undefined;
 }

@@ -2,10 +2,13 @@
 import { z } from 'zod';
 import { isScopeToken } from './scope.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
+import { publicJwks } from './jwks.ts';
+import { ASSERTION_ALGS } from './jwt-assertion.ts';
 import { SIGNING_ALGS } from './signing-alg.ts';
 
-export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const;
-export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token'] as const;
+export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const;
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token', DEVICE_GRANT] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 export type GrantType = (typeof GRANT_TYPES)[number];
 
@@ -34,6 +37,9 @@ const fields = z.strictObject({
   contacts: z.array(z.string().min(1).max(320)).max(20).default([]),
   application_type: z.enum(['web', 'native']).default('web'),
   token_endpoint_auth_method: z.enum(AUTH_METHODS).default('client_secret_basic'),
+  token_endpoint_auth_signing_alg: z.enum(ASSERTION_ALGS).optional(),
+  jwks: publicJwks.optional(),
+  jwks_uri: uri.optional(),
   redirect_uris: z.array(z.string()).max(100).default([]),
   post_logout_redirect_uris: z.array(z.string()).max(100).default([]),
   grant_types: z.array(z.enum(GRANT_TYPES)).min(1).default(['authorization_code']),
@@ -48,10 +54,23 @@ const fields = z.strictObject({
   refresh_token_ttl: grantTtl.optional(),
   refresh_token_idle_ttl: grantTtl.optional(),
   id_token_claims: z.enum(['scope', 'minimal']).optional(),
+  backchannel_logout_uri: uri.refine((text) => !text.includes('#'), 'must not have a fragment').optional(),
+  backchannel_logout_session_required: z.boolean().default(false),
   require_pkce: z.boolean().default(false),
+  require_pushed_authorization_requests: z.boolean().default(false),
   skip_consent: z.boolean().default(false),
   may_introspect: z.boolean().default(false),
 });
+
+/** Every member of a metadata document. */
+export const METADATA_MEMBERS = Object.keys(fields.shape);
+
+/** Members that a client may set of itself (RFC 7591): those of the standards, not what only an operator may decide. */
+export const SELF_REGISTERABLE: ReadonlySet<string> = new Set(
+  METADATA_MEMBERS.filter(
+    (name) => !/^(skip_consent|may_introspect|require_pkce|allowed_origins|(access|id|refresh)_token_.*)$/.test(name),
+  ),
+);
 
 /** A whole metadata document: every field checked alone and against the others, defaults filled in. */
 export const clientMetadata = fields.superRefine((client, context) => {
@@ -67,8 +86,8 @@ export const clientMetadata = fields.superRefine((client, context) => {
     }
   }
   if (usesCode && client.redirect_uris.length === 0) problem('redirect_uris', 'needs at least one redirect URI');
-  if (client.grant_types.includes('refresh_token') && !usesCode) {
-    problem('grant_types', 'refresh_token needs authorization_code beside it');
+  if (client.grant_types.includes('refresh_token') && !usesCode && !client.grant_types.includes(DEVICE_GRANT)) {
+    problem('grant_types', 'refresh_token needs authorization_code or device_code beside it');
   }
   if (client.response_types !== undefined && client.response_types.length > 0 !== usesCode) {
     problem('response_types', 'code goes with the grant type authorization_code');
@@ -76,6 +95,12 @@ export const clientMetadata = fields.superRefine((client, context) => {
   // RFC 6749 §4.4: only for clients that can keep a secret.
   if (isPublic && client.grant_types.includes('client_credentials')) {
     problem('grant_types', 'client_credentials is only for confidential clients');
+  }
+  const hasKeys = client.jwks !== undefined || client.jwks_uri !== undefined;
+  // RFC 7591 §2: one or the other.
+  if (client.jwks !== undefined && client.jwks_uri !== undefined) problem('jwks_uri', 'cannot stand beside jwks');
+  if (client.token_endpoint_auth_method === 'private_key_jwt' && !hasKeys) {
+    problem('jwks', 'is needed for private_key_jwt, or jwks_uri');
   }
   if (isPublic && client.may_introspect) problem('may_introspect', 'is only for confidential clients');
   // RFC 8252 §8.6: anybody can pretend to be this client, so the person is asked each time.
@@ -99,6 +124,11 @@ export const presets = {
   web: { token_endpoint_auth_method: 'client_secret_basic', grant_types: [...interactive] },
   spa: { token_endpoint_auth_method: 'none', grant_types: [...interactive] },
   native: { token_endpoint_auth_method: 'none', application_type: 'native', grant_types: [...interactive] },
+  device: {
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
+    grant_types: [DEVICE_GRANT, 'refresh_token'],
+  },
   // No default scope: those of the standard are for people.
   m2m: { token_endpoint_auth_method: 'client_secret_basic', grant_types: ['client_credentials'], scope: '' },
 } as const satisfies Record<string, Partial<ClientMetadataInput>>;

@@ -17,6 +17,15 @@ const catalogue = {
   // RFC 6750 §3.1
   invalid_token: 401,
   insufficient_scope: 403,
+  // RFC 8628 §3.5
+  authorization_pending: 400,
+  slow_down: 400,
+  expired_token: 400,
+  // RFC 9101 §6.2, RFC 9126 §4
+  invalid_request_uri: 400,
+  // RFC 7591 §3.2.2
+  invalid_redirect_uri: 400,
+  invalid_client_metadata: 400,
   // RFC 8707 §2
   invalid_target: 400,
   // RFC 7009 §2.2.1
@@ -88,9 +97,14 @@ export const invalidClient = refusal('invalid_client');
 export const invalidGrant = refusal('invalid_grant');
 export const unauthorizedClient = refusal('unauthorized_client');
 export const invalidScope = refusal('invalid_scope');
+export const invalidRedirectUri = refusal('invalid_redirect_uri');
+export const invalidClientMetadata = refusal('invalid_client_metadata');
 export const invalidTarget = refusal('invalid_target');
 export const invalidToken = refusal('invalid_token');
 export const insufficientScope = refusal('insufficient_scope');
 export const accessDenied = refusal('access_denied');
+export const authorizationPending = refusal('authorization_pending');
+export const slowDown = refusal('slow_down');
+export const expiredToken = refusal('expired_token');
 export const tooManyRequests = refusal('too_many_requests');
 export const temporarilyUnavailable = refusal('temporarily_unavailable');

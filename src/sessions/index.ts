@@ -3,9 +3,10 @@ import type { Deps } from '../deps.ts';
 import { record, type Requester } from '../events/index.ts';
 import { accessDenied } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import { transact } from '../store/db.ts';
+import { transact, type Trx } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
 import { drawHandle, readHandle, type Handle, type HandleKey } from '../store/handle.ts';
+import * as notices from '../store/logout-notices.ts';
 import * as store from '../store/sessions.ts';
 
 export type { LiveSession } from '../store/sessions.ts';
@@ -42,7 +43,10 @@ export interface Start {
   kind: 'browser' | 'login';
   /** Seconds. */
   ttl: number;
-  /** The browser's session until now: its id dies; the same person keeps its sid, and so what was granted under it. */
+  /**
+   * The browser's session until now: its id dies. The same person keeps its sid, and so what was granted under it; for
+   * another person it ends, as by a sign-out.
+   */
   replaces?: store.LiveSession | undefined;
   via: string;
 }
@@ -64,26 +68,29 @@ export async function startSession(
   await transact(db, async (trx) => {
     const row = { ...key, sid, kind, sub, auth_time: now, amr, acr, created_at: now, seen_at: now, expires_at };
     if (!(await store.insert(trx, row, password_changed_at))) throw accessDenied('the account cannot sign in');
-    if (replaces) await store.supersede(trx, replaces, now);
+    // Somebody else took the browser over: nobody could sign the one before out any more.
+    if (replaces && replaces.sub !== sub) await endIn(trx, replaces, by, now);
+    else if (replaces) await store.supersede(trx, replaces, now);
     await record(trx, { event: 'sign_in', sub, detail: { amr, via } }, by, now);
   });
   return { handle, ...key, sid };
 }
 
+type Ended = Pick<store.LiveSession, 'sid' | 'sub'>;
+
 /** Ends a session on the server, and with it every grant that was not given offline_access. */
-export async function endSession(
-  { db }: Pick<Deps, 'db'>,
-  { sid, sub }: Pick<store.LiveSession, 'sid' | 'sub'>,
-  by: Requester,
-  now: Date,
-): Promise<void> {
-  await transact(db, async (trx) => {
-    // The session first: a grant being made at this moment holds its row, and is seen by the next statement.
-    // So is the row of a sign-in that took the session over while the first attempt waited for it.
-    if (!(await store.end(trx, sid, now)) && !(await store.end(trx, sid, now))) return;
-    const grants_revoked = await grants.revokeOfSession(trx, sid, 'sign_out', now);
-    await record(trx, { event: 'sign_out', sub, detail: { sid, grants_revoked } }, by, now);
-  });
+export async function endSession({ db }: Pick<Deps, 'db'>, session: Ended, by: Requester, now: Date): Promise<void> {
+  await transact(db, (trx) => endIn(trx, session, by, now));
+}
+
+async function endIn(trx: Trx, { sid, sub }: Ended, by: Requester, now: Date): Promise<void> {
+  // The session first: a grant being made at this moment holds its row, and is seen by the next statement.
+  // So is the row of a sign-in that took the session over while the first attempt waited for it.
+  if (!(await store.end(trx, sid, now)) && !(await store.end(trx, sid, now))) return;
+  // Before the grants are revoked or not: whoever was granted something knew this session.
+  await notices.enqueue(trx, [sid], now);
+  const grants_revoked = await grants.revokeOfSession(trx, sid, 'sign_out', now);
+  await record(trx, { event: 'sign_out', sub, detail: { sid, grants_revoked } }, by, now);
 }
 
 export type { HandleKey };

@@ -25,6 +25,8 @@ export interface NewCode {
   session: HandleKey;
   /** The interaction this answers: claimed in the same statement, so that it gives one code. */
   interaction: HandleKey | null;
+  /** The pushed request this answers: good for one code, however often it was opened. */
+  pushed: HandleKey | null;
 }
 
 /**
@@ -33,7 +35,7 @@ export interface NewCode {
  */
 export async function issue(
   db: Db,
-  { code, grant, session, interaction, ...issued }: NewCode,
+  { code, grant, session, interaction, pushed, ...issued }: NewCode,
   now: Date,
 ): Promise<boolean> {
   const { rows } = await sql`
@@ -46,13 +48,25 @@ export async function issue(
       where expires_bucket = ${interaction?.expires_bucket ?? null}::int and hash = ${interaction?.hash ?? null}::bytea
         and answered_at is null and expires_at > ${now} and exists (select from live)
       returning 1
+    ), taken as (
+      update pushed_requests set used_at = ${now}
+      where expires_bucket = ${pushed?.expires_bucket ?? null}::int and hash = ${pushed?.hash ?? null}::bytea
+        and used_at is null and exists (select from live)
+      returning 1
+    ), used as (
+      -- Who registered itself and is never used goes again; a note a day is enough to know.
+      update clients set last_used_at = ${now}
+      where client_id = ${grant.client_id} and registered_by = 'self' and exists (select from live)
+        and (last_used_at is null or last_used_at < ${now}::timestamptz - interval '1 day')
     ), granted as (
       insert into grants (expires_bucket, grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, offline,
         created_at, expires_at)
       select ${code.expires_bucket}::int, ${grant.grant_id}, ${grant.client_id}, sub, sid, ${grant.scope}::text[],
         ${grant.resource}::text[], auth_time, acr, amr, ${grant.offline}::boolean, ${now}::timestamptz,
         ${grant.expires_at}::timestamptz
-      from live where ${interaction === null}::boolean or exists (select from answered)
+      from live
+      where (${interaction === null}::boolean or exists (select from answered))
+        and (${pushed === null}::boolean or exists (select from taken))
       returning expires_bucket, grant_id, client_id
     )
     insert into authorization_codes (expires_bucket, hash, grant_id, client_id, redirect_uri, code_challenge, nonce,

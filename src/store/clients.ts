@@ -1,5 +1,5 @@
 /** Clients and their secrets. */
-import { sql, type Insertable, type Selectable, type Updateable } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type { Db, Trx } from './db.ts';
 import type { ClientsTable } from './schema.ts';
 
@@ -65,7 +65,7 @@ export async function withoutSecret(db: Db, now: Date): Promise<string[]> {
  * Creates a client. False when the id is taken, by a client or by a person: a client's `sub` is its id (RFC 9700 §4.15).
  * The id of a client that is gone may be used for a client again, never for a person.
  */
-export async function insert(trx: Trx, client: Insertable<ClientsTable>): Promise<boolean> {
+export async function insert(trx: Trx, client: ClientRow): Promise<boolean> {
   const claimed = await sql`
     insert into subjects (sub, kind) values (${client.client_id}, 'client')
     on conflict (sub) do update set kind = 'client' where subjects.kind = 'client'
@@ -73,17 +73,20 @@ export async function insert(trx: Trx, client: Insertable<ClientsTable>): Promis
   if (claimed.rows.length === 0) return false;
   const inserted = await trx
     .insertInto('clients')
-    .values(client)
+    .values({ ...client, jwks: asJson(client.jwks) })
     .onConflict((conflict) => conflict.doNothing())
     .returning('client_id')
     .executeTakeFirst();
   return inserted !== undefined;
 }
 
-export async function update(trx: Trx, client_id: string, changes: Updateable<ClientsTable>): Promise<boolean> {
-  const result = await trx.updateTable('clients').set(changes).where('client_id', '=', client_id).executeTakeFirst();
+export async function update(trx: Trx, client_id: string, { jwks, ...changes }: Partial<ClientRow>): Promise<boolean> {
+  const columns = { ...changes, ...(jwks !== undefined && { jwks: asJson(jwks) }) };
+  const result = await trx.updateTable('clients').set(columns).where('client_id', '=', client_id).executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }
+
+const asJson = (jwks: ClientRow['jwks']): string | null => (jwks === null ? null : JSON.stringify(jwks));
 
 export async function remove(trx: Trx, client_id: string): Promise<boolean> {
   const result = await trx.deleteFrom('clients').where('client_id', '=', client_id).executeTakeFirst();
@@ -105,4 +108,19 @@ export async function expireSecrets(trx: Trx, client_id: string, expires_at: Dat
     .where('client_id', '=', client_id)
     .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', expires_at)]))
     .execute();
+}
+
+/**
+ * Removes clients that registered themselves before `created_before`, were never used and hold no live grant. Returns
+ * how many went.
+ */
+export async function removeUnused(db: Db, created_before: Date, now: Date): Promise<number> {
+  const result = await sql`
+    delete from clients where client_id in (
+      select client_id from clients c
+      where registered_by = 'self' and last_used_at is null and created_at < ${created_before}
+        and not exists (
+          select from grants g where g.client_id = c.client_id and g.revoked_at is null and g.expires_at > ${now})
+      limit 1000 for update skip locked)`.execute(db);
+  return Number(result.numAffectedRows ?? 0n);
 }

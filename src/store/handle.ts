@@ -45,8 +45,11 @@ export function readHandle(text: string): HandleKey | undefined {
 }
 
 /** An identifier that is no secret but leads to its partition too: grant ids, jti. */
-export const drawId = (random: Random, expires_at: Date): string =>
-  `${bucketOf(expires_at).toString(36)}_${random(16).toString('base64url')}`;
+export const drawId = (random: Random, expires_at: Date): string => idInBucket(random, bucketOf(expires_at));
+
+/** The same, in a given bucket. */
+export const idInBucket = (random: Random, expires_bucket: number): string =>
+  `${expires_bucket.toString(36)}_${random(16).toString('base64url')}`;
 
 /** The bucket of an identifier made by `drawId`, or undefined. */
 export function bucketOfId(id: string): number | undefined {

@@ -8,7 +8,17 @@ import type { Database } from './schema.ts';
 export type Interaction = Selectable<Database['interactions']>;
 type NewInteraction = Pick<
   Interaction,
-  'expires_bucket' | 'hash' | 'browser_hash' | 'client_id' | 'sign_in_after' | 'created_at' | 'expires_at'
+  | 'expires_bucket'
+  | 'hash'
+  | 'browser_hash'
+  | 'client_id'
+  | 'sign_in_after'
+  | 'pushed_bucket'
+  | 'pushed_hash'
+  | 'device_bucket'
+  | 'device_hash'
+  | 'created_at'
+  | 'expires_at'
 > & { request: AuthorizationRequest };
 
 export async function insert(db: Db, { request, ...interaction }: NewInteraction): Promise<void> {
@@ -65,3 +75,11 @@ export async function answer(db: Db, { expires_bucket, hash }: HandleKey, now: D
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }
+
+/** The pushed request an interaction came from. */
+export const pushedOf = ({ pushed_bucket, pushed_hash }: Interaction): HandleKey | null =>
+  pushed_bucket === null || pushed_hash === null ? null : { expires_bucket: pushed_bucket, hash: pushed_hash };
+
+/** The device code an interaction decides about. */
+export const deviceOf = ({ device_bucket, device_hash }: Interaction): HandleKey | null =>
+  device_bucket === null || device_hash === null ? null : { expires_bucket: device_bucket, hash: device_hash };

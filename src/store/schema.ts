@@ -3,11 +3,12 @@ import type { ColumnType, Generated } from 'kysely';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import type { PersonClaims } from '../protocol/claims.ts';
 import type { AuthMethod, GrantType } from '../protocol/client-metadata.ts';
+import type { PublicJwks } from '../protocol/jwks.ts';
 import type { ApplicationType } from '../protocol/redirect-uri.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 
 /** jsonb: read as a value, written as text (pg would write a JavaScript array as a Postgres one). */
-type Json<T> = ColumnType<T, string, string>;
+type Json<T> = ColumnType<T, string | (null extends T ? null : never), string | (null extends T ? null : never)>;
 type Nullable<T> = T | null;
 export type TokenFormat = 'jwt' | 'opaque';
 
@@ -21,6 +22,9 @@ export interface ClientsTable {
   contacts: string[];
   application_type: ApplicationType;
   token_endpoint_auth_method: AuthMethod;
+  token_endpoint_auth_signing_alg: Nullable<string>;
+  jwks: Json<Nullable<PublicJwks>>;
+  jwks_uri: Nullable<string>;
   redirect_uris: string[];
   post_logout_redirect_uris: string[];
   grant_types: GrantType[];
@@ -33,9 +37,15 @@ export interface ClientsTable {
   refresh_token_ttl: Nullable<number>;
   refresh_token_idle_ttl: Nullable<number>;
   id_token_claims: Nullable<'scope' | 'minimal'>;
+  backchannel_logout_uri: Nullable<string>;
+  backchannel_logout_session_required: boolean;
   require_pkce: boolean;
+  require_pushed_authorization_requests: boolean;
   skip_consent: boolean;
   may_introspect: boolean;
+  registered_by: 'operator' | 'self';
+  registration_token_hash: Nullable<Buffer>;
+  last_used_at: Nullable<Date>;
   created_at: Date;
   updated_at: Date;
 }
@@ -49,6 +59,14 @@ export interface Database {
     hash: Buffer;
     created_at: Date;
     expires_at: Nullable<Date>;
+  };
+  initial_access_tokens: {
+    token_id: string;
+    hash: Buffer;
+    label: Nullable<string>;
+    uses_left: number;
+    created_at: Date;
+    expires_at: Date;
   };
   scopes: {
     name: string;
@@ -104,7 +122,35 @@ export interface Database {
     selected_sub: Nullable<string>;
     consented_sid: Nullable<string>;
     refused_error: Nullable<string>;
+    pushed_bucket: Nullable<number>;
+    pushed_hash: Nullable<Buffer>;
+    device_bucket: Nullable<number>;
+    device_hash: Nullable<Buffer>;
     answered_at: Nullable<Date>;
+    created_at: Date;
+    expires_at: Date;
+  };
+  pushed_requests: {
+    expires_bucket: number;
+    hash: Buffer;
+    client_id: string;
+    request: Json<AuthorizationRequest>;
+    created_at: Date;
+    expires_at: Date;
+    used_at: Nullable<Date>;
+  };
+  device_codes: {
+    expires_bucket: number;
+    hash: Buffer;
+    user_code_hash: Buffer;
+    client_id: string;
+    scope: string[];
+    resource: string[];
+    poll_interval: number;
+    polled_at: Nullable<Date>;
+    grant_id: Nullable<string>;
+    denied_at: Nullable<Date>;
+    used_at: Nullable<Date>;
     created_at: Date;
     expires_at: Date;
   };
@@ -177,6 +223,17 @@ export interface Database {
     created_at: Date;
     activates_at: Date;
     retired_at: Nullable<Date>;
+  };
+  logout_notices: {
+    notice_id: Generated<string>;
+    client_id: string;
+    sub: string;
+    sid: string;
+    attempts: number;
+    next_at: Date;
+    dead_at: Nullable<Date>;
+    last_failure: Nullable<string>;
+    created_at: Date;
   };
   audit_events: {
     event_id: Generated<string>;

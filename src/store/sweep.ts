@@ -9,11 +9,13 @@ import { bucketOf } from './handle.ts';
  */
 const SHORT_LIVED = {
   interactions: 'hash',
+  pushed_requests: 'hash',
   sessions: 'hash',
   access_tokens: 'hash',
   revoked_tokens: 'jti',
   replays: 'hash',
   authorization_codes: 'hash',
+  device_codes: 'hash',
   refresh_tokens: 'hash',
   grants: 'grant_id',
 } as const;

@@ -4,6 +4,7 @@ import { record, type Actor } from '../events/index.ts';
 import type { PersonClaims } from '../protocol/claims.ts';
 import { transact, uniqueViolation, type Trx } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
+import * as notices from '../store/logout-notices.ts';
 import * as sessions from '../store/sessions.ts';
 import * as users from '../store/users.ts';
 import { passwordProblem } from './factors/password.ts';
@@ -145,7 +146,7 @@ function changing(
 
 /** Sessions first, then grants: whoever is being granted something at this moment holds the session's row. */
 async function endAll(trx: Trx, sub: string, why: grants.RevokedFor, now: Date): Promise<void> {
-  await sessions.endAllOf(trx, sub, now);
+  await notices.enqueue(trx, await sessions.endAllOf(trx, sub, now), now);
   await grants.revokeAllOf(trx, { sub }, why, now);
 }
 

@@ -25,6 +25,8 @@ export type ConsentPageProps = {
   switch_url: string;
   /** The origin of the redirect_uri: where the answer goes. */
   redirect_origin: string;
+  /** The code a device shows, when a device asks: then the answer goes there. */
+  user_code?: string | undefined;
   resource?: readonly string[] | undefined;
   scopes: readonly ScopeView[];
 };
@@ -68,7 +70,16 @@ export function consentPage(props: ConsentPageProps): Html {
         );
       })}
       <section>
-        <p class="small muted">You will be sent back to <b>${redirect_origin}</b>, whether you allow this or not.</p>
+        ${
+          props.user_code === undefined
+            ? html`<p class="small muted">
+                You will be sent back to <b>${redirect_origin}</b>, whether you allow this or not.
+              </p>`
+            : html`<p class="note">
+                A device showing <b id="user_code">${props.user_code}</b> asks for this. Only allow it if you started
+                this yourself, on a device you own and have before you.
+              </p>`
+        }
       </section>
       <form method="post" action="${action}">
         ${hidden({ form_token })}

@@ -1,16 +1,20 @@
 /** Workers: what happens beside requests. One row a job; each runs alone, never twice at once, and a failure waits for the next turn. */
 import type { Deps } from '../deps.ts';
+import { backchannelLogout } from './backchannel-logout.ts';
+import { reapClients } from './reap-clients.ts';
 import { reloadKeys } from './reload-keys.ts';
 import { sweepExpired } from './sweep-expired.ts';
 import type { Worker } from './worker.ts';
 
-type Needs = Pick<Deps, 'db' | 'keys' | 'clock' | 'log'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'fetch' | 'log' | 'clock'>;
 type Make = (deps: Needs) => Worker;
 
-export const workers = { 'reload-keys': reloadKeys, 'sweep-expired': sweepExpired } as const satisfies Record<
-  string,
-  Make
->;
+export const workers = {
+  'backchannel-logout': backchannelLogout,
+  'reap-clients': reapClients,
+  'reload-keys': reloadKeys,
+  'sweep-expired': sweepExpired,
+} as const satisfies Record<string, Make>;
 
 /** Starts every job, and those that come with the process; the returned function stops them and waits for those running. */
 export function startWorkers(deps: Needs, more: Readonly<Record<string, Worker>> = {}): () => Promise<void> {

@@ -65,7 +65,7 @@ test('RFC 6749 §4.1.2.1: Deny returns access_denied with state and iss, and not
   expect(stepOf(await open(browser, client))).toBe('consent');
 });
 
-test('obligations §1: a consent is remembered: the same or fewer scopes do not ask again, a new one does and is marked', async () => {
+test('decided: a consent is remembered: the same or fewer scopes do not ask again, a new one does and is marked', async () => {
   const browser = await someone();
   await authorize(browser, client, { scope: 'openid profile' });
   expect((await authorize(browser, client, { scope: 'openid profile' })).get('code')).not.toBeNull();
@@ -78,7 +78,7 @@ test('obligations §1: a consent is remembered: the same or fewer scopes do not 
   expect(answerTo(client, all.response)).toHaveProperty('code');
 });
 
-test('obligations §1: consent is per person, per client and per resource', async () => {
+test('decided: consent is per person, per client and per resource', async () => {
   const browser = await someone();
   await authorize(browser, client, { scope: 'openid' });
   expect(stepOf(await open(await someone(), client, { scope: 'openid' }))).toBe('consent');
@@ -103,7 +103,7 @@ test('RFC 8252 §8.6: a public native client is asked for every time, a public w
   expect(answerTo(spa, (await open(browser, spa, PKCE)).response)).toHaveProperty('code');
 });
 
-test('obligations §1: skip_consent skips it, and a public native client cannot have it', async () => {
+test('decided: skip_consent skips it, and a public native client cannot have it', async () => {
   const own = await aClient(at, { skip_consent: true });
   expect(answerTo(own, (await open(await someone(), own)).response)).toHaveProperty('code');
   const redirect_uris = ['com.example.app:/cb'];
@@ -112,7 +112,7 @@ test('obligations §1: skip_consent skips it, and a public native client cannot 
   );
 });
 
-test('obligations §4.1 R5: approved five times at once: one code, one consent, no 5xx', async () => {
+test('races: approved five times at once: one code, one consent, no 5xx', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   const page = await open(browser, client);
@@ -147,7 +147,7 @@ test('RFC 6749 §10.12: the page shown to one person cannot be approved in the n
   expect(now.response.body).toContain(bob.email);
 });
 
-test('pages.md: "Not you?" on the consent page: what the first person approved does not count for the next', async () => {
+test('pages: "Not you?" on the consent page: what the first person approved does not count for the next', async () => {
   const browser = await someone();
   const bob = await aUser(at);
   const page = await open(browser, client);
@@ -162,7 +162,7 @@ test('pages.md: "Not you?" on the consent page: what the first person approved d
   expect(stepOf(await signInAt(browser, login, bob))).toBe('consent');
 });
 
-test('pages.md: after signing out in another tab, an old consent page approves nothing', async () => {
+test('pages: after signing out in another tab, an old consent page approves nothing', async () => {
   const browser = await someone();
   const page = await open(browser, client);
   const logout = await browser.get('/logout');
@@ -171,7 +171,7 @@ test('pages.md: after signing out in another tab, an old consent page approves n
   expect(stepOf(await follow(browser, await browser.get(page.url.replace('/consent', ''))))).toBe('login');
 });
 
-test('design.md §2: a consent outlives the grants made under it, also one that died of a replay', async () => {
+test('house rule: a consent outlives the grants made under it, also one that died of a replay', async () => {
   const user = await aUser(at);
   const { tokens, browser } = await someTokens(at, { client, user });
   expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(200);
@@ -179,7 +179,7 @@ test('design.md §2: a consent outlives the grants made under it, also one that 
   expect(answerTo(client, (await open(browser, client)).response)).toHaveProperty('code');
 });
 
-test('obligations §1: consent and its refusal leave a row in the audit, with who, which client and what scope', async () => {
+test('decided: consent and its refusal leave a row in the audit, with who, which client and what scope', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   await proceed(browser, await open(browser, client, { scope: 'openid' }), { action: 'deny' });

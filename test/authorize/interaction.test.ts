@@ -52,7 +52,7 @@ test('spec.md §What the service does 1: the client never receives the user’s 
   expect(at.logged.join('')).not.toContain('correct horse');
 });
 
-test('contract §3: an interaction belongs to the browser that began it', async () => {
+test('contract: an interaction belongs to the browser that began it', async () => {
   const page = await open(new TestBrowser(at), client);
   const stolen = [new TestBrowser(at), await signIn(at, ada)];
   for (const other of stolen) {
@@ -62,7 +62,7 @@ test('contract §3: an interaction belongs to the browser that began it', async 
   }
 });
 
-test('contract §3: an interaction is answered once; the second time is an error page with a way back', async () => {
+test('contract: an interaction is answered once; the second time is an error page with a way back', async () => {
   const browser = await signIn(at, ada);
   const page = await open(browser, client, { prompt: 'consent' });
   const first = await proceed(browser, page, { action: 'approve' });
@@ -89,7 +89,7 @@ test('ASVS 15.4.2: opened ten times at once, a finished interaction gives one co
   ).toBe(`302${' 400'.repeat(9)}`);
 });
 
-test('obligations §1: after an hour an interaction has expired, and its page offers to start again at the client', async () => {
+test('decided: after an hour an interaction has expired, and its page offers to start again at the client', async () => {
   const browser = await signIn(at, ada);
   const page = await open(browser, client, { prompt: 'consent' });
   at.clock.advance(3599);
@@ -111,7 +111,7 @@ test.each([
   '..%2f',
   '%00',
   '%27--',
-])('pages.md: an interaction nobody knows (%s) is an error page', async (id) => {
+])('pages: an interaction nobody knows (%s) is an error page', async (id) => {
   const browser = new TestBrowser(at);
   for (const path of ['', '/login', '/consent', '/select-account']) {
     expectErrorPage(await browser.get(`/interaction/${id}${path}`));
@@ -119,7 +119,7 @@ test.each([
   }
 });
 
-test('obligations §4.3: an interaction id that is no text at all is refused before any page', async () => {
+test('input: an interaction id that is no text at all is refused before any page', async () => {
   for (const url of ['/interaction/%zz/login', `/interaction/${'a'.repeat(5000)}`]) {
     const { statusCode, body, headers } = await at.app.inject({ url });
     expect([400, 414]).toContain(statusCode);
@@ -128,7 +128,7 @@ test('obligations §4.3: an interaction id that is no text at all is refused bef
   }
 });
 
-test('pages.md: two tabs: signing in in one lets the other go on', async () => {
+test('pages: two tabs: signing in in one lets the other go on', async () => {
   const browser = new TestBrowser(at);
   const one = await open(browser, client, { state: 'one', prompt: 'consent' });
   const two = await open(browser, firstParty, { state: 'two' });
@@ -139,7 +139,7 @@ test('pages.md: two tabs: signing in in one lets the other go on', async () => {
   expect(answerTo(client, response)).toMatchObject({ state: 'one' });
 });
 
-test('pages.md: the sign-in page of the other tab, reloaded or sent later, goes on as well', async () => {
+test('pages: the sign-in page of the other tab, reloaded or sent later, goes on as well', async () => {
   const browser = new TestBrowser(at);
   const one = await open(browser, firstParty);
   const two = await open(browser, firstParty);
@@ -148,7 +148,7 @@ test('pages.md: the sign-in page of the other tab, reloaded or sent later, goes 
   expect(answerTo(firstParty, (await signInAt(browser, two, ada)).response)).toHaveProperty('code');
 });
 
-test('obligations §4.1 R5: a sign-in form sent five times at once signs in, and no answer is a 5xx', async () => {
+test('races: a sign-in form sent five times at once signs in, and no answer is a 5xx', async () => {
   const browser = new TestBrowser(at);
   const page = await open(browser, firstParty);
   const credentials = { username: ada.username, password: PASSWORD };
@@ -157,7 +157,7 @@ test('obligations §4.1 R5: a sign-in form sent five times at once signs in, and
   expect(answerTo(firstParty, await browser.get(interactionOf(page)))).toHaveProperty('code');
 });
 
-test('contract §3: Cancel on the sign-in page returns access_denied, with state and iss', async () => {
+test('contract: Cancel on the sign-in page returns access_denied, with state and iss', async () => {
   const browser = new TestBrowser(at);
   const page = await open(browser, client);
   expect(page.response.body).toContain('id="login-cancel"');
@@ -166,7 +166,7 @@ test('contract §3: Cancel on the sign-in page returns access_denied, with state
   expectErrorPage(await browser.get(page.url));
 });
 
-test('contract §3: a wrong password stays at its URL with 400, keeps the name, and the request is not lost', async () => {
+test('contract: a wrong password stays at its URL with 400, keeps the name, and the request is not lost', async () => {
   const browser = new TestBrowser(at);
   const page = await open(browser, firstParty);
   const wrong = await submit(browser, page, { username: ada.username, password: 'not the password' });
@@ -202,7 +202,7 @@ test('spec.md §Endpoints 5: GET is safe: a step’s page changes nothing, and o
   expect(after).toEqual(before);
 });
 
-test('pages.md: when the client is gone meanwhile, the page says so and leads nowhere', async () => {
+test('pages: when the client is gone meanwhile, the page says so and leads nowhere', async () => {
   const gone = await aClient(at, { client_uri: 'https://gone.example.test' });
   const browser = await signIn(at, ada);
   const page = await open(browser, gone);
@@ -213,7 +213,7 @@ test('pages.md: when the client is gone meanwhile, the page says so and leads no
   expectErrorPage(await browser.get(authorizationUrl(browser.issuer, gone)));
 });
 
-test('obligations §1: a form POST is answered 303 to our GET, whatever was pressed', async () => {
+test('decided: a form POST is answered 303 to our GET, whatever was pressed', async () => {
   const browser = await signIn(at, ada);
   const page = await open(browser, client, { prompt: 'consent' });
   for (const action of ['', 'maybe', '__proto__', 'deny']) {

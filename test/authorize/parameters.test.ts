@@ -133,7 +133,7 @@ test('RFC 6749 §3.1: an error for a request without state carries none', async 
   expect(Object.keys(answerTo(client, response)).toSorted()).toEqual(['error', 'error_description', 'iss']);
 });
 
-test('obligations §4.3: no value of any parameter makes a 5xx, or leads anywhere but to the client or to us', async () => {
+test('input: no value of any parameter makes a 5xx, or leads anywhere but to the client or to us', async () => {
   const names = [
     'response_type',
     'client_id',
@@ -173,7 +173,7 @@ test('obligations §4.3: no value of any parameter makes a 5xx, or leads anywher
   }
 });
 
-test('obligations §4.3: 60 KiB of one character in a parameter are answered within 100 ms', async () => {
+test('input: 60 KiB of one character in a parameter are answered within 100 ms', async () => {
   for (const name of ['client_id', 'redirect_uri', 'scope', 'code_challenge', 'max_age', 'resource', 'id_token_hint']) {
     for (const character of ['a', '.', '%25', '%20', '/']) {
       const text = query({ [name]: undefined }, `&${name}=${character.repeat(Math.floor(60_000 / character.length))}`);
@@ -199,7 +199,7 @@ test.each([
   'application/x-www-form-urlencoded;charset=utf-7',
   'application/x-www-form-urlencoded, text/plain',
   'application/x-www-form-urlencodedx',
-])('obligations §4.3: a POST of %s is refused, never read as an empty form', async (type) => {
+])('input: a POST of %s is refused, never read as an empty form', async (type) => {
   const payload = type === 'application/json' ? JSON.stringify({ client_id: client.client_id }) : query();
   const headers = { 'content-type': type, accept: 'text/html' };
   const response = await at.app.inject({ method: 'POST', url: '/authorize', headers, payload });
@@ -217,7 +217,7 @@ test.each(['application/x-www-form-urlencoded', 'APPLICATION/X-WWW-FORM-URLENCOD
   },
 );
 
-test('obligations §4.3: a POST without content type, or with more than 64 KiB, is refused on a page', async () => {
+test('input: a POST without content type, or with more than 64 KiB, is refused on a page', async () => {
   const headers = { accept: 'text/html' };
   expectErrorPage(await at.app.inject({ method: 'POST', url: '/authorize', headers }));
   const big = await crossSitePost(at, '/authorize', query({}, `&foo=${long(65_536)}`));

@@ -67,13 +67,13 @@ test.each<[what: string, parameters: Record<string, string | undefined>]>([
   }
 });
 
-test('obligations §1: a client with require_pkce needs it, confidential or not', async () => {
+test('decided: a client with require_pkce needs it, confidential or not', async () => {
   const strict = await aClient(at, { require_pkce: true });
   expect(await refusalOf(strict, {})).toMatchObject({ error: 'invalid_request' });
   expect(stepOf(await send(strict, S256))).toBe('login');
 });
 
-test('obligations §1: with REQUIRE_PKCE=all every client needs it', async () => {
+test('decided: with REQUIRE_PKCE=all every client needs it', async () => {
   const app = await buildApp({ ...at.deps, config: configWith(at.deps.config, { REQUIRE_PKCE: 'all' }) });
   try {
     const { pathname, search } = new URL(authorizationUrl('https://id.example.test', web));

@@ -170,7 +170,7 @@ test('spec.md §Errors: one client’s redirect_uri is not another’s', async (
   await expectRefused(web, native.redirect_uri);
 });
 
-test('obligations §2.1: outside development the page does not tell what is registered', async () => {
+test('decided: outside development the page does not tell what is registered', async () => {
   const page = await new TestBrowser(at).get(url(web, 'https://evil.example.test/"><script>'));
   expect(page.body).not.toContain('https://app.example.test/callback');
   expect(page.body).not.toContain('"><script>');

@@ -171,7 +171,7 @@ test.each(['PUT', 'DELETE', 'PATCH', 'HEAD'] as const)(
   },
 );
 
-test('obligations §4.3: X-HTTP-Method-Override is nobody’s business', async () => {
+test('input: X-HTTP-Method-Override is nobody’s business', async () => {
   const headers = { 'x-http-method-override': 'DELETE', 'x-method-override': 'POST' };
   expect((await browser.get(authorizationUrl(ISSUER, client), headers)).headers.location).toContain('code=');
 });
@@ -198,7 +198,7 @@ test('RFC 9700 §4.12: a POST that is refused goes on by 303, never 307 or 308',
   });
 });
 
-test('obligations §2: redirects name the issuer’s host, whatever Host or X-Forwarded-Host says', async () => {
+test('decided: redirects name the issuer’s host, whatever Host or X-Forwarded-Host says', async () => {
   const hostile = {
     host: 'evil.example.test',
     'x-forwarded-host': 'evil.example.test',
@@ -213,7 +213,7 @@ test('obligations §2: redirects name the issuer’s host, whatever Host or X-Fo
   expect(page.body).not.toContain('evil.example.test');
 });
 
-test('contract §3: at another name of the host the cookie would be lost, so the first page at the issuer binds', async () => {
+test('contract: at another name of the host the cookie would be lost, so the first page at the issuer binds', async () => {
   const anonymous = new TestBrowser(at);
   const elsewhere = await anonymous.get(authorizationUrl(ISSUER, client), { host: '127.0.0.1' });
   expect(elsewhere.headers['set-cookie']).toBeUndefined();

@@ -72,7 +72,7 @@ test('spec.md §Endpoints 1: scope is optional: without it come the registered o
   expect(tokens).not.toHaveProperty('id_token');
 });
 
-test('obligations §1: without scope, a client registered for nothing else gets invalid_scope', async () => {
+test('decided: without scope, a client registered for nothing else gets invalid_scope', async () => {
   const narrow = await aClient(at, { scope: 'openid offline_access' });
   expect(await refusalFor({ scope: undefined }, narrow)).toMatchObject({ error: 'invalid_scope' });
 });

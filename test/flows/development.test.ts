@@ -1,4 +1,4 @@
-/** `npm start` as somebody meets it (contract.md §1): the banner, its link and its line, one directory, one owner. */
+/** `npm start` as somebody meets it: the banner, its link and its line, one directory, one owner. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -43,7 +43,7 @@ async function signIn({ issuer }: Server): Promise<Answer> {
 }
 
 describe('the banner', () => {
-  test('contract.md §1: at most 20 lines, with issuer, demo user, password and where the data is', () => {
+  test('contract: at most 20 lines, with issuer, demo user, password and where the data is', () => {
     const banner = bannerOf(server);
     expect(banner.length).toBeLessThanOrEqual(20);
     const text = banner.join('\n');
@@ -75,11 +75,11 @@ describe('the banner', () => {
 });
 
 describe('the addresses', () => {
-  test('contract.md §1: it listens on 127.0.0.1', async () => {
+  test('contract: it listens on 127.0.0.1', async () => {
     expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
   });
 
-  test('contract.md §1: it listens on ::1', async ({ skip }) => {
+  test('contract: it listens on ::1', async ({ skip }) => {
     const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
     if (!addresses.some(({ address }) => address === '::1')) skip('this machine has no IPv6');
     expect((await fetch(`http://[::1]:${port}/livez`)).status).toBe(200);
@@ -96,14 +96,14 @@ describe('the addresses', () => {
 });
 
 describe('the data', () => {
-  test('contract.md §1: SECRET_KEYS are in DATA_DIR, for its owner only', () => {
+  test('contract: SECRET_KEYS are in DATA_DIR, for its owner only', () => {
     const file = join(env['DATA_DIR']!, 'secret-keys');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8').trim().length).toBeGreaterThanOrEqual(32);
     expect(server.output()).not.toContain(readFileSync(file, 'utf8').trim());
   });
 
-  test('contract.md §1: a second server on the same DATA_DIR is refused, in one clear line', async () => {
+  test('contract: a second server on the same DATA_DIR is refused, in one clear line', async () => {
     const { code, output } = await runServer({ command: 'dev', env });
     expect(code).toBe(1);
     expect(output).toContain(`already belongs to a running server (process ${server.pid})`);
@@ -132,7 +132,7 @@ describe('the data', () => {
 });
 
 describe('an issuer with a path', () => {
-  test('contract.md §2: every endpoint lives under it, and discovery is at all three places (RFC 8414 §3.1)', async () => {
+  test('contract: every endpoint lives under it, and discovery is at all three places (RFC 8414 §3.1)', async () => {
     const other = await freePort();
     const ISSUER = `http://localhost:${other}/id/demo`;
     const DATA_DIR = join(temporaryDirectory(), 'data');

@@ -1,4 +1,4 @@
-/** People in a real Chromium at a running server, each journey with JavaScript and without (contract.md §3). */
+/** People in a real Chromium at a running server, each journey with JavaScript and without. */
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { TestApp } from '../support/app.ts';
@@ -105,7 +105,7 @@ describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
     expect(error_description).toBeTruthy();
   });
 
-  test('pages.md: Cancel on the sign-in page returns with access_denied, and needs no fields', async () => {
+  test('pages: Cancel on the sign-in page returns with access_denied, and needs no fields', async () => {
     const { page } = await open();
     await page.goto(requested());
     await page.click('#login-cancel');
@@ -113,7 +113,7 @@ describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
     expect(answer()).toMatchObject({ error: 'access_denied', state: 'a state' });
   });
 
-  test('contract.md §3: a wrong password stays at its URL with status 400 and a summary; then the right one goes on', async () => {
+  test('contract: a wrong password stays at its URL with status 400 and a summary; then the right one goes on', async () => {
     const { page } = await open();
     await page.goto(requested({ prompt: 'consent' }));
     const url = page.url();
@@ -147,7 +147,7 @@ describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
     expect(await page.locator(`a[href*="elsewhere"], form`).count()).toBe(0);
   });
 
-  test('contract.md §3: /login leads to /account, and /logout asks before it signs out', async () => {
+  test('contract: /login leads to /account, and /logout asks before it signs out', async () => {
     const { page } = await open();
     await page.goto(`${server.issuer}/account`);
     expect(page.url()).toBe(`${server.issuer}/login`);
@@ -252,7 +252,7 @@ describe('once, with JavaScript', () => {
     expect(await redemption()).toBe(200);
   });
 
-  test('pages.md: two tabs of one browser are two requests; signing in in one lets the other go on', async () => {
+  test('pages: two tabs of one browser are two requests; signing in in one lets the other go on', async () => {
     const { page, context } = await open();
     const other = await context.newPage();
     await page.goto(requested({ state: 'one', prompt: 'consent' }));
@@ -279,7 +279,7 @@ describe('once, with JavaScript', () => {
     expect(await redemption()).toBe(200);
   });
 
-  test('field.md 10: a request opened at 127.0.0.1 instead of localhost still ends at the application', async () => {
+  test('a request opened at 127.0.0.1 instead of localhost still ends at the application', async () => {
     const { page } = await open();
     await page.goto(requested({ prompt: 'consent' }).replace('localhost', '127.0.0.1'));
     expect(new URL(page.url()).hostname).toBe('localhost');

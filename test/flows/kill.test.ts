@@ -1,4 +1,4 @@
-/** F1 (obligations.md §4.2): the server is killed with SIGKILL between the claim and the answer, many times. */
+/** F1: the server is killed with SIGKILL between the claim and the answer, many times. */
 import { beforeAll, expect, test } from 'vitest';
 import { aConsentedClient, deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';
 import { aVerifier, type AClient } from '../support/fixtures.ts';

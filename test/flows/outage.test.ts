@@ -1,4 +1,4 @@
-/** F2, F3 and F5 (obligations.md §4.2): Postgres goes away, crashes and hangs under a server that stays up. */
+/** F2, F3 and F5: Postgres goes away, crashes and hangs under a server that stays up. */
 import { fetch } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testApp, type TestApp } from '../support/app.ts';

@@ -29,7 +29,7 @@ test.each([
       expect(visit.problems, name).toEqual([]);
     });
     await visit.context.close();
-    // Problems are answered 400 at the URL where they happened (contract.md §3).
+    // Problems are answered 400 at the URL where they happened.
     for (const [name, status] of Object.entries(seen)) {
       const expected = name === 'error-not-found' ? 404 : /problem|error/.test(name) ? 400 : 200;
       expect(status, name).toBe(expected);

@@ -60,7 +60,7 @@ async function raw(text: string): Promise<string> {
 }
 
 describe('starting', () => {
-  test('contract.md §1: serve lists all that is missing or wrong at once, masks secrets, and exits with 78', async () => {
+  test('contract: serve lists all that is missing or wrong at once, masks secrets, and exits with 78', async () => {
     const env = {
       ISSUER: 'http://id.example.com/',
       SECRET_KEYS: 'too-short-and-secret',
@@ -84,7 +84,7 @@ describe('starting', () => {
     expect([code, output]).toEqual([78, expect.stringContaining('must be https')]);
   });
 
-  test('contract.md §1: dev refuses NODE_ENV=production and an issuer that is not on localhost', async () => {
+  test('contract: dev refuses NODE_ENV=production and an issuer that is not on localhost', async () => {
     const production = await runServer({ command: 'dev', env: { NODE_ENV: 'production' } });
     expect([production.code, production.output]).toEqual([78, expect.stringContaining('postern serve')]);
     const abroad = await runServer({ command: 'dev', env: { ISSUER: 'https://id.example.com' } });
@@ -145,7 +145,7 @@ test('spec.md §Authentication 1: with TLS_CERT_FILE and TLS_KEY_FILE it serves 
 });
 
 describe('connections', () => {
-  test('obligations.md §4.3: headers above 16 KiB are answered 431', async () => {
+  test('input: headers above 16 KiB are answered 431', async () => {
     const answer = await raw(`GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Large: ${'a'.repeat(20_000)}\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 431 /);
     expect((await fetch(`${deployment.issuer}/livez`, { headers: { 'x-large': 'a'.repeat(12_000) } })).status).toBe(
@@ -153,7 +153,7 @@ describe('connections', () => {
     );
   });
 
-  test('obligations.md §4.3: what is not HTTP, or two lengths in one request, is answered 400 and closed', async () => {
+  test('input: what is not HTTP, or two lengths in one request, is answered 400 and closed', async () => {
     expect(await raw('GET\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
     const smuggled = 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
     expect(await raw(`POST /token HTTP/1.1\r\nHost: localhost\r\n${smuggled}`)).toMatch(/^HTTP\/1\.1 400 /);
@@ -251,7 +251,7 @@ describe('stopping', () => {
   );
 });
 
-test('obligations.md §4.3: a client that sends its headers byte by byte is cut off after 10 s', async () => {
+test('input: a client that sends its headers byte by byte is cut off after 10 s', async () => {
   const after = await slowEnded;
   expect(after).toBeGreaterThan(9000);
   // Node looks every two seconds.

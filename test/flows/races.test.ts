@@ -1,4 +1,4 @@
-/** Two server processes on one database, and clients that send the same thing fifty times at once (obligations.md §4.1). */
+/** Two server processes on one database, and clients that send the same thing fifty times at once (races: ). */
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aConsentedClient, deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';

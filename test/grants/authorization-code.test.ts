@@ -87,7 +87,7 @@ test('RFC 9700 §4.5.3: a replay is recognised after the code has expired, too, 
   browser = await signIn(at, user);
 });
 
-test('obligations §1: a replay with a wrong verifier, redirect_uri or client revokes nothing', async () => {
+test('decided: a replay with a wrong verifier, redirect_uri or client revokes nothing', async () => {
   const code = await aCode();
   const { access_token } = await stillGood(code);
   const other = await aClient(at);

@@ -70,7 +70,7 @@ test('RFC 6749 §2.3.1: HTTP Basic carries form-encoded values, and decodes both
   expect(inBody.statusCode).toBe(200);
 });
 
-test('interop: a client that does not encode its secret is understood where there is no doubt', async () => {
+test('interoperability: a client that does not encode its secret is understood where there is no doubt', async () => {
   const plain = await addSecretTo(service, '100% plain secret');
   const headers = { authorization: basicOf(`${plain.client_id}:${plain.client_secret}`) };
   expect((await postRaw(at, '/token', formOf({ grant_type }), headers)).statusCode).toBe(200);

@@ -1,8 +1,8 @@
-/** The same negative tests for all three grants: what the shared phases refuse, whichever grant is asked for. */
+/** The same negative tests for all grants: what the shared phases refuse, whichever grant is asked for. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { GrantType } from '../../src/protocol/client-metadata.ts';
+import { DEVICE_GRANT, type GrantType } from '../../src/protocol/client-metadata.ts';
 import { testApp, type TestApp } from '../support/app.ts';
-import { aClient, aPublicClient, aService, credentials, type AClient } from '../support/fixtures.ts';
+import { aClient, aDevice, aPublicClient, aService, credentials, type AClient } from '../support/fixtures.ts';
 import {
   aTokenRequest,
   basic,
@@ -22,7 +22,12 @@ let clients: Record<GrantType, AClient>;
 beforeAll(async () => {
   at = await testApp();
   const web = await aClient(at);
-  clients = { authorization_code: web, refresh_token: web, client_credentials: await aService(at) };
+  clients = {
+    authorization_code: web,
+    refresh_token: web,
+    client_credentials: await aService(at),
+    [DEVICE_GRANT]: await aDevice(at),
+  };
 });
 afterAll(() => at.close());
 
@@ -216,7 +221,7 @@ describe.each(GRANTS)('grant_type=%s', (grant_type) => {
 test.each([
   'password',
   'implicit',
-  'urn:ietf:params:oauth:grant-type:device_code',
+  'urn:ietf:params:oauth:grant-type:saml2-bearer',
   'Authorization_Code',
   'authorization_code ',
   '__proto__',

@@ -82,7 +82,7 @@ test('RFC 8707 §2: more resources than a request can mean are refused', async (
   expectRefusal(await postRaw(at, '/token', `${form}&${many}`), 400, 'invalid_target');
 });
 
-test('obligations §1: a token for another resource is no token at userinfo, and introspection names its audience', async () => {
+test('decided: a token for another resource is no token at userinfo, and introspection names its audience', async () => {
   const code = await codeFor(NOTES);
   const tokens = (await redeem(at, code)).json<Tokens>();
   expect(decode(tokens.access_token).payload).toMatchObject({ aud: NOTES, sub: user.sub });

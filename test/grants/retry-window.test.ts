@@ -1,4 +1,4 @@
-/** REFRESH_TOKEN_RETRY_WINDOW (obligations §1): a client whose network lost the answer asks again. */
+/** REFRESH_TOKEN_RETRY_WINDOW: a client whose network lost the answer asks again. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { User } from '../../src/store/users.ts';
 import { testApp, type TestApp } from '../support/app.ts';

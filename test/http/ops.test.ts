@@ -10,14 +10,14 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-test('contract §3: /livez and /readyz answer ok, not stored', async () => {
+test('contract: /livez and /readyz answer ok, not stored', async () => {
   for (const url of ['/livez', '/readyz']) {
     const { statusCode, headers, body } = await at.app.inject({ url });
     expect([statusCode, JSON.parse(body), headers['cache-control']]).toEqual([200, { status: 'ok' }, 'no-store']);
   }
 });
 
-test('contract §3: they are at the root and under the issuer’s path', async () => {
+test('contract: they are at the root and under the issuer’s path', async () => {
   const app = await buildApp({ ...at.deps, config: configWith(at.deps.config, { ISSUER: 'https://x.test/realm' }) });
   for (const url of ['/livez', '/readyz', '/realm/livez', '/realm/readyz']) {
     expect((await app.inject({ url })).statusCode, url).toBe(200);
@@ -26,7 +26,7 @@ test('contract §3: they are at the root and under the issuer’s path', async (
   await app.close();
 });
 
-test('obligations §4.2 F9: while the process closes it is alive, but not ready', async () => {
+test('faults: while the process closes it is alive, but not ready', async () => {
   const readiness = { closing: false };
   const app = await buildApp(at.deps, readiness);
   expect((await app.inject({ url: '/readyz' })).statusCode).toBe(200);
@@ -36,7 +36,7 @@ test('obligations §4.2 F9: while the process closes it is alive, but not ready'
   await app.close();
 });
 
-test('contract §3: without a signing key it is not ready', async () => {
+test('contract: without a signing key it is not ready', async () => {
   const app = await buildApp({ ...at.deps, keys: { ...at.deps.keys, ready: false } });
   const { statusCode, body } = await app.inject({ url: '/readyz' });
   expect([statusCode, JSON.parse(body)]).toEqual([503, { status: 'not ready', reason: 'no signing key is loaded' }]);

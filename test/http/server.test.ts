@@ -53,7 +53,7 @@ test('ASVS 14.2.1: one log line a request, with route and status, without query,
   expect(at.logged.join('')).not.toContain('marker');
 });
 
-test('obligations §2.7: an interaction’s id is not in the log: the route is', async () => {
+test('decided: an interaction’s id is not in the log: the route is', async () => {
   await at.app.inject({ url: `/interaction/g15_${'m'.repeat(43)}/login` });
   expect(requestLine()['route']).toBe('/interaction/:id/login');
   expect(at.logged.join('')).not.toContain('mmmm');
@@ -132,11 +132,11 @@ test.each([
   ['::1', '::/56'],
   ['not an address', 'unknown'],
   ['', 'unknown'],
-])('obligations §1: throttles count %s as %s', (address, prefix) => {
+])('decided: throttles count %s as %s', (address, prefix) => {
   expect(addressPrefix(address)).toBe(prefix);
 });
 
-test('contract §3: what is nowhere is 404: a page for people, JSON for scripts, with the same headers', async () => {
+test('contract: what is nowhere is 404: a page for people, JSON for scripts, with the same headers', async () => {
   const page = await at.app.inject({ url: '/nowhere', headers: { accept: 'text/html' } });
   expect([page.statusCode, errorOn(page)]).toEqual([404, 'not_found']);
   const json = await at.app.inject({ url: '/nowhere' });
@@ -158,7 +158,7 @@ function raw(port: number, text: string): Promise<string> {
   });
 }
 
-test('obligations §4.3: over the wire: too much header, smuggled lengths and forged lines are refused and closed', async () => {
+test('input: over the wire: too much header, smuggled lengths and forged lines are refused and closed', async () => {
   const app = await buildWith({});
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as { port: number };
@@ -181,7 +181,7 @@ test('obligations §4.3: over the wire: too much header, smuggled lengths and fo
   }
 });
 
-test('obligations §4.3: there are limits against slow requests and too many connections', () => {
+test('input: there are limits against slow requests and too many connections', () => {
   const { headersTimeout, requestTimeout, maxConnections } = at.app.server;
   expect(headersTimeout).toBeLessThanOrEqual(10_000);
   expect(requestTimeout).toBeLessThanOrEqual(30_000);

@@ -31,7 +31,7 @@ async function aToken(): Promise<string> {
   return answer.json<{ access_token: string }>().access_token;
 }
 
-test('obligations R11: two processes that start together on one database make each first key exactly once', async () => {
+test('races: two processes that start together on one database make each first key exactly once', async () => {
   const secrets = createSecrets([TEST_SECRET_KEY], random);
   const algs: SigningAlg[] = ['RS256', 'ES256'];
   const now = at.clock.now();

@@ -9,7 +9,7 @@ const old = createSecrets([OLD], random);
 const rotated = createSecrets([NEW, OLD], random);
 const fresh = createSecrets([NEW], random);
 
-test('contract §2: the first of SECRET_KEYS encrypts, every one of them decrypts', () => {
+test('contract: the first of SECRET_KEYS encrypts, every one of them decrypts', () => {
   const sealed = old.seal(Buffer.from('a private key'), 'kid');
   expect(rotated.open(sealed, 'kid').toString()).toBe('a private key');
   expect(() => fresh.open(sealed, 'kid')).toThrow('SECRET_KEYS');
@@ -51,7 +51,7 @@ test('no two lists of parts have one MAC', () => {
   );
 });
 
-test('contract §2: a MAC of an older key still verifies, and a key that is gone makes none', () => {
+test('contract: a MAC of an older key still verifies, and a key that is gone makes none', () => {
   const mac = old.mac('retry', ['x']);
   expect(rotated.verifyMac('retry', ['x'], mac)).toBe(true);
   expect(rotated.macNamed('retry', ['x'], old.name)?.equals(mac)).toBe(true);

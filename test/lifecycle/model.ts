@@ -1,4 +1,4 @@
-/** What a person's authorizations should be at any moment: the rules of obligations.md §1 without a database. Times in seconds. */
+/** What a person's authorizations should be at any moment: the rules we decided on, without a database. Times in seconds. */
 
 export const TERMS = {
   AUTHORIZATION_CODE_TTL: 60,

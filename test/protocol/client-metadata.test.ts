@@ -17,6 +17,8 @@ test('RFC 7591 §2: what is left out has its default', () => {
     allowed_origins: [],
     contacts: [],
     require_pkce: false,
+    require_pushed_authorization_requests: false,
+    backchannel_logout_session_required: false,
     skip_consent: false,
     may_introspect: false,
   });

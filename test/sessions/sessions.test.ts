@@ -104,7 +104,7 @@ test('ASVS 7.3.2: a session is over after SESSION_TTL, however busy it was', asy
   expect(await isSignedIn(browser)).toBe(false);
 });
 
-test('design.md §2: a session in constant use is noted once a minute, not with every request', async () => {
+test('house rule: a session in constant use is noted once a minute, not with every request', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   const [made] = await rowsOf(user);
@@ -170,13 +170,13 @@ test.each([
   ['SQL', `g15_' or 1=1 --`],
   ['oversized', `g15_${'a'.repeat(4000)}`],
   ['quoted', `"g15_${'a'.repeat(43)}"`],
-])('obligations §4.3: a session cookie that is %s is nobody, and no error', async (_what, value) => {
+])('input: a session cookie that is %s is nobody, and no error', async (_what, value) => {
   const headers = { host: 'id.example.test', cookie: `${SESSION}=${value}` };
   const answer = await at.app.inject({ url: '/account', headers });
   expect([answer.statusCode, answer.headers.location]).toEqual([302, 'https://id.example.test/login']);
 });
 
-test('obligations §4.3: of a cookie sent twice one counts, and neither makes an error', async () => {
+test('input: of a cookie sent twice one counts, and neither makes an error', async () => {
   const real = (await signIn(at, await aUser(at))).cookies.get(SESSION)!;
   for (const cookie of [
     `${SESSION}=x; ${SESSION}=${real}`,
@@ -188,7 +188,7 @@ test('obligations §4.3: of a cookie sent twice one counts, and neither makes an
   }
 });
 
-test('obligations §1: the cookie of a person who was deleted is nobody’s', async () => {
+test('decided: the cookie of a person who was deleted is nobody’s', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   await accounts.removeAccount(at.deps, user.sub, BY, at.clock.now());
@@ -196,7 +196,7 @@ test('obligations §1: the cookie of a person who was deleted is nobody’s', as
   expect(stepOf(await open(browser, client))).toBe('login');
 });
 
-test('obligations §4.1 R5: one browser signing in five times at once is signed in, and signing out signs it out', async () => {
+test('races: one browser signing in five times at once is signed in, and signing out signs it out', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   const before = browser.cookies.get(SESSION)!;

@@ -1,4 +1,4 @@
-/** People at the same door at once: consent, sign-in, sessions, accounts, throttles (obligations §4.1: R5, R8, R9). */
+/** People at the same door at once: consent, sign-in, sessions, accounts, throttles (races: R5, R8, R9). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endSession, startSession } from '../../src/sessions/index.ts';
 import * as failures from '../../src/store/failures.ts';

@@ -1,4 +1,4 @@
-/** Codes and refresh tokens under many hands at once (obligations §4.1: R1, R2, R3). */
+/** Codes and refresh tokens under many hands at once (races: R1, R2, R3). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { removeClient } from '../../src/clients/register.ts';
 import { endSession } from '../../src/sessions/index.ts';
@@ -215,6 +215,7 @@ describe('a code issued while its session ends gives nothing', () => {
       expires_at,
       session,
       interaction: null,
+      pushed: null,
     };
   }
   async function aSignedIn(): Promise<{ browser: TestBrowser; session: sessions.SessionRow }> {

@@ -1,4 +1,4 @@
-/** Processes that start together on an empty database (obligations §4.1: R11). */
+/** Processes that start together on an empty database (races: R11). */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createKeyRing, ensureKeys, rotateKey } from '../../src/keys/index.ts';

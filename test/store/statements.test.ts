@@ -1,4 +1,4 @@
-/** What each request costs the database (design.md §3, target cost): counted where every statement passes, in pg's client. */
+/** What each request costs the database: counted where every statement passes, in pg's client. */
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { testApp, type TestApp } from '../support/app.ts';

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../src/app.ts';
 import { createDirectory } from '../../src/clients/directory.ts';
 import { createGuesses } from '../../src/clients/guesses.ts';
+import { createClientKeys } from '../../src/clients/jwks.ts';
 import { configWith, loadConfig, type Config } from '../../src/config.ts';
 import type { Deps } from '../../src/deps.ts';
 import { createKeyRing, ensureKeys } from '../../src/keys/index.ts';
@@ -52,6 +53,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   const defaults = configWith(loadConfig('command', {}), { SECRET_KEYS: [TEST_SECRET_KEY], LOGIN_RATE_LIMIT: 0 });
   const config = configWith(defaults, { ISSUER: 'https://id.example.test', ...options.config });
   const secrets = createSecrets(config.SECRET_KEYS, random);
+  const fetch = createOutbound({ allow: config.OUTBOUND_ALLOW });
   const { db } = database;
   const deps: Deps = {
     config,
@@ -63,7 +65,8 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     passwords: createPasswordHasher(),
     clock: clock.now,
     random,
-    fetch: createOutbound({ allow: [] }),
+    fetch,
+    clientKeys: createClientKeys(fetch, () => clock.now().getTime()),
     log,
   };
   await ensureKeys(db, secrets, config.SIGNING_ALGS, clock.now());

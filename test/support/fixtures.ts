@@ -302,3 +302,32 @@ export const userinfo = (
     url: new URL(`${deps.config.ISSUER}/userinfo`).pathname,
     headers: { authorization: `Bearer ${token}` },
   });
+
+/** A client for devices that can keep a secret. */
+export const aDevice = (test: TestApp, metadata: Partial<ClientMetadataInput> = {}): Promise<AClient> =>
+  aClient(test, {
+    ...presets.device,
+    token_endpoint_auth_method: 'client_secret_basic',
+    application_type: 'web',
+    redirect_uris: [],
+    ...metadata,
+  });
+
+/** A device code that its person has approved and nobody has redeemed yet. */
+export async function anApprovedDeviceCode(
+  test: TestApp,
+  given: { client?: AClient; user?: User } = {},
+): Promise<{ device_code: string; client: AClient; user: User }> {
+  const client = given.client ?? (await aDevice(test));
+  const user = given.user ?? (await aUser(test));
+  const browser = await signIn(test, user);
+  const started = await postForm(test, '/device_authorization', { ...credentials(client), scope: 'openid email' });
+  const { device_code, user_code } = started.json<{ device_code: string; user_code: string }>();
+  const page = await browser.get(`${browser.issuer}/device`);
+  const entered = await browser.post(`${browser.issuer}/device`, { user_code, form_token: formTokenOf(page) });
+  const hub = entered.headers.location!;
+  const consent = (await browser.get(hub)).headers.location!;
+  await browser.post(consent, { action: 'approve', form_token: formTokenOf(await browser.get(consent)) });
+  await browser.get(hub);
+  return { device_code, client, user };
+}

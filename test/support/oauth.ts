@@ -1,11 +1,19 @@
 /** What tests of the OAuth doors share: raw requests, the form every refusal must have, a valid request of each grant. */
 import type { LightMyRequestResponse } from 'fastify';
 import { expect } from 'vitest';
-import type { GrantType } from '../../src/protocol/client-metadata.ts';
+import { DEVICE_GRANT, type GrantType } from '../../src/protocol/client-metadata.ts';
 import { put } from '../../src/store/resources.ts';
 import type { Resource } from '../../src/store/resources.ts';
 import type { TestApp } from './app.ts';
-import { aClient, anAuthorizationCode, aService, credentials, someTokens, type AClient } from './fixtures.ts';
+import {
+  aClient,
+  anApprovedDeviceCode,
+  anAuthorizationCode,
+  aService,
+  credentials,
+  someTokens,
+  type AClient,
+} from './fixtures.ts';
 
 type Fields = Record<string, string | undefined>;
 type Served = Pick<TestApp, 'app' | 'deps'>;
@@ -15,6 +23,7 @@ export const GRANTS = [
   'authorization_code',
   'refresh_token',
   'client_credentials',
+  DEVICE_GRANT,
 ] as const satisfies readonly GrantType[];
 
 export const formOf = (fields: Fields): string =>
@@ -81,6 +90,10 @@ export async function aTokenRequest(
 ): Promise<ATokenRequest> {
   if (grant_type === 'client_credentials') {
     return { client: of.client ?? (await aService(test)), fields: { grant_type, scope: 'jobs:read' } };
+  }
+  if (grant_type === DEVICE_GRANT) {
+    const { client, device_code } = await anApprovedDeviceCode(test, of);
+    return { client, fields: { grant_type, device_code } };
   }
   const client = of.client ?? (await aClient(test));
   if (grant_type === 'refresh_token') {

@@ -15,7 +15,7 @@ import { signedOutPage } from '../../src/views/signed-out.ts';
 export const nonce = 'dGVzdC1ub25jZQ';
 export const frame: Frame = { nonce, issuer: 'https://id.example.test' };
 
-/** As http sends them, pages.md. */
+/** As http sends them. */
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'`,

@@ -26,7 +26,7 @@ const now = (): Date => at.clock.now();
 const taken = { name: 'AccountProblem', reason: 'taken' };
 const invalid = { name: 'AccountProblem', reason: 'invalid' };
 
-test('obligations §1: sub is 22 random base64url characters and says nothing of the person', async () => {
+test('decided: sub is 22 random base64url characters and says nothing of the person', async () => {
   const users = await Promise.all([aUser(at), aUser(at), aUser(at)]);
   for (const { sub, username } of users) {
     expect(sub).toMatch(/^[A-Za-z0-9_-]{22}$/);
@@ -41,12 +41,12 @@ test.each([
   ['a ligature', 'o\uFB03ce', 'office'],
   ['a composed letter', 'rené', 'rene\u0301'],
   ['a superscript', 'x2', 'x²'],
-])('obligations §4.3: usernames are one in folded form: %s', async (_what, first, second) => {
+])('input: usernames are one in folded form: %s', async (_what, first, second) => {
   await aUser(at, { username: first });
   await expect(aUser(at, { username: second })).rejects.toMatchObject(taken);
 });
 
-test('obligations §1: e-mail addresses are one in folded form', async () => {
+test('decided: e-mail addresses are one in folded form', async () => {
   await aUser(at, { email: 'Grace@Example.test' });
   await expect(aUser(at, { email: 'grace@example.TEST' })).rejects.toMatchObject(taken);
 });
@@ -72,12 +72,12 @@ test.each([
   ['Greek among Latin', 'adα'],
   ['nothing', ''],
   ['129 characters', 'a'.repeat(129)],
-])('obligations §4.3: a username with %s is refused', async (_what, username) => {
+])('input: a username with %s is refused', async (_what, username) => {
   await expect(aUser(at, { username, email: `x${Math.random()}@example.test` })).rejects.toMatchObject(invalid);
 });
 
 test.each(['Ελένη', 'Дмитрий', '田中さん', 'José-María_3.x', 'O’Brien', 'محمد', 'a'])(
-  'obligations §4.3: a username in one script is fine: %s',
+  'input: a username in one script is fine: %s',
   async (username) => {
     const user = await aUser(at, { username, email: `n${Buffer.from(username).toString('hex')}@example.test` });
     await signIn(at, user);
@@ -93,7 +93,7 @@ test.each([
   'ada＠x.test',
   'a@\u200Bx',
   `${'a'.repeat(65)}@x`,
-])('obligations §1: %s is not an e-mail address', async (email) => {
+])('decided: %s is not an e-mail address', async (email) => {
   await expect(aUser(at, { email })).rejects.toMatchObject(invalid);
 });
 
@@ -140,7 +140,7 @@ test('RFC 9700 §4.15: neither a client_id equal to a sub nor a sub equal to a c
   await expect(aUser(at, { sub: client_id })).rejects.toMatchObject(taken);
 });
 
-test('obligations §1: the built-in client’s name is taken, for clients and for people', async () => {
+test('decided: the built-in client’s name is taken, for clients and for people', async () => {
   const metadata = { ...presets.m2m, redirect_uris: [] };
   await expect(register(at.deps, { metadata, client_id: 'postern' }, BY, now())).rejects.toThrow('postern');
   await expect(aUser(at, { sub: 'postern' })).rejects.toMatchObject(taken);
@@ -170,7 +170,7 @@ test.each<[what: string, end: (sub: string) => Promise<boolean>]>([
   expect((await userinfo(at, access_token)).statusCode).toBe(401);
 });
 
-test('obligations §4.1 R3: a sign-in under way while the account is disabled leaves no session', async () => {
+test('races: a sign-in under way while the account is disabled leaves no session', async () => {
   const user = await aUser(at);
   const { passwords } = at.deps;
   const { verify } = passwords;
@@ -189,7 +189,7 @@ test('obligations §4.1 R3: a sign-in under way while the account is disabled le
   expect(await at.deps.db.selectFrom('sessions').selectAll().where('sub', '=', user.sub).execute()).toEqual([]);
 });
 
-test('obligations §4.1 R3: a sign-in with the old password under way while it is changed leaves no session', async () => {
+test('races: a sign-in with the old password under way while it is changed leaves no session', async () => {
   const user = await aUser(at);
   at.clock.advance(1);
   const { passwords } = at.deps;
@@ -208,7 +208,7 @@ test('obligations §4.1 R3: a sign-in with the old password under way while it i
   expect(await at.deps.db.selectFrom('sessions').selectAll().where('sub', '=', user.sub).execute()).toEqual([]);
 });
 
-test('obligations §1: changes of an account leave rows in the audit', async () => {
+test('decided: changes of an account leave rows in the audit', async () => {
   const user = await aUser(at);
   await accounts.updateAccount(at.deps, user.sub, { email: 'new@example.test' }, BY, now());
   await accounts.setPassword(at.deps, user.sub, 'an entirely new one', BY, now());

@@ -95,16 +95,16 @@ test.each([
     'full-width letters',
     (name: string) => name.replaceAll(/[a-z0-9]/g, (c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0)),
   ],
-])('obligations §4.3: the username signs in in %s, the e-mail address too', async (_what, written) => {
+])('input: the username signs in in %s, the e-mail address too', async (_what, written) => {
   expect(await statusOf(written(ada.username))).toBe(200);
   expect(await statusOf(written(ada.email!))).toBe(200);
 });
 
-test('obligations §4.3: an e-mail address typed with a full-width @ is still an e-mail address', async () => {
+test('input: an e-mail address typed with a full-width @ is still an e-mail address', async () => {
   expect(await statusOf(ada.email!.replace('@', '＠'))).toBe(200);
 });
 
-test('obligations §1: no spaces are trimmed and no part of a name is enough', async () => {
+test('decided: no spaces are trimmed and no part of a name is enough', async () => {
   for (const name of [
     ` ${ada.username}`,
     `${ada.username} `,
@@ -164,7 +164,7 @@ test('ASVS 11.4.2: a hash of weaker parameters signs in, and is replaced by one 
   expect(await statusOf(user.username)).toBe(200);
 });
 
-test('obligations §2.7: an account without a password cannot be signed in to, and tells nobody so', async () => {
+test('decided: an account without a password cannot be signed in to, and tells nobody so', async () => {
   const user = await aUser(at, { password: undefined });
   for (const password of [PASSWORD, 'nobody has this password', 'x']) {
     const answer = await login(user.username, password);
@@ -172,7 +172,7 @@ test('obligations §2.7: an account without a password cannot be signed in to, a
   }
 });
 
-test('obligations §2.7: after a change only the new password signs in', async () => {
+test('decided: after a change only the new password signs in', async () => {
   const user = await aUser(at);
   await setPassword(at.deps, user.sub, 'an entirely new one', BY, at.clock.now());
   expect(await statusOf(user.username)).toBe(401);

@@ -41,7 +41,7 @@ async function fail(user: Pick<User, 'username'>, from: string, times: number): 
   for (let n = 0; n < times; n += 1) expect(await tried(user, from)).toBe('401');
 }
 
-test('obligations §1: five failures are free, then the wait doubles from one second up to 15 minutes', async () => {
+test('decided: five failures are free, then the wait doubles from one second up to 15 minutes', async () => {
   verifyFast();
   const user = await aUser(at);
   const from = anAddress();
@@ -55,7 +55,7 @@ test('obligations §1: five failures are free, then the wait doubles from one se
   }
 });
 
-test('obligations §1: while it lasts not even the right password is looked at; when it ends it signs in and resets', async () => {
+test('decided: while it lasts not even the right password is looked at; when it ends it signs in and resets', async () => {
   const user = await aUser(at);
   const from = anAddress();
   const verify = verifyFast();
@@ -68,7 +68,7 @@ test('obligations §1: while it lasts not even the right password is looked at; 
   await fail(user, from, 5);
 });
 
-test('obligations §1: a success in between starts the count again', async () => {
+test('decided: a success in between starts the count again', async () => {
   verifyFast();
   const user = await aUser(at);
   const from = anAddress();
@@ -78,7 +78,7 @@ test('obligations §1: a success in between starts the count again', async () =>
   }
 });
 
-test('obligations §1: the count is per address prefix: neighbours share it, others do not', async () => {
+test('decided: the count is per address prefix: neighbours share it, others do not', async () => {
   verifyFast();
   const user = await aUser(at);
   await fail(user, '192.0.2.1', 5);
@@ -99,7 +99,7 @@ test('ASVS 6.3.8: an account that does not exist is throttled like one that does
   expect(await tried({ username: 'nobody-else' }, from)).toBe('401');
 });
 
-test('obligations §1: username and e-mail of an account share its count', async () => {
+test('decided: username and e-mail of an account share its count', async () => {
   verifyFast();
   const user = await aUser(at);
   const from = anAddress();
@@ -108,7 +108,7 @@ test('obligations §1: username and e-mail of an account share its count', async
   expect(await tried(user, from)).toBe('429 1');
 });
 
-test('contract §3: the page says 429 with Retry-After, the form stays, and the request is not lost', async () => {
+test('contract: the page says 429 with Retry-After, the form stays, and the request is not lost', async () => {
   verifyFast();
   const user = await aUser(at);
   const browser = new TestBrowser(at);
@@ -121,7 +121,7 @@ test('contract §3: the page says 429 with Retry-After, the form stays, and the 
   expect(formTokenOf(page)).toBe(form_token);
 });
 
-test('obligations §1: a browser that signed in to the account before has a lane of its own', async () => {
+test('decided: a browser that signed in to the account before has a lane of its own', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   verifyFast();
@@ -138,7 +138,7 @@ test('obligations §1: a browser that signed in to the account before has a lane
   expect(await enter(browser)).toBe(429);
 });
 
-test('obligations §1: a device cookie is good for its own account only, not forged, not after a year', async () => {
+test('decided: a device cookie is good for its own account only, not forged, not after a year', async () => {
   const user = await aUser(at);
   const other = await signIn(at, await aUser(at));
   const device = '__Host-postern_device';
@@ -186,7 +186,7 @@ test('NIST 800-63B-4 §3.2.2: after 100 consecutive failures strangers try once 
   expect(await tried(user, anAddress(), PASSWORD)).toBe('200');
 });
 
-test('obligations §4.3: the window ends: a day without failures forgets them', async () => {
+test('input: the window ends: a day without failures forgets them', async () => {
   verifyFast();
   const user = await aUser(at);
   const from = anAddress();
@@ -198,7 +198,7 @@ test('obligations §4.3: the window ends: a day without failures forgets them', 
   expect(await tried(user, from)).toBe('429 1');
 });
 
-test('obligations §4.1 R9: of 100 wrong passwords at once no more are evaluated than the limit and those under way', async () => {
+test('races: of 100 wrong passwords at once no more are evaluated than the limit and those under way', async () => {
   const user = await aUser(at);
   const verify = vi.spyOn(at.deps.passwords, 'verify');
   const from = anAddress();
@@ -232,7 +232,7 @@ test('ASVS 15.4.4: more sign-ins at once than can be heard soon are answered 503
   expect(statuses.filter((status) => status === 503)).toHaveLength(8);
 });
 
-test('obligations §1: the count is shared by every process', async () => {
+test('decided: the count is shared by every process', async () => {
   const user = await aUser(at);
   const from = anAddress();
   verifyFast();

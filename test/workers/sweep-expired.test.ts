@@ -52,7 +52,7 @@ const fill = (rows: number, days: number) =>
     ${at.clock.now()}::timestamptz, ${at.clock.now()}::timestamptz
   from generate_series(1, ${rows}::int) n`.execute(at.deps.db);
 
-test('obligations §1: what is alive stays, in every table', async () => {
+test('decided: what is alive stays, in every table', async () => {
   const user = await aUser(at);
   const { browser, client } = await someTokens(at, { user });
   const opaque = await aClient(at, { access_token_format: 'opaque', skip_consent: true });
@@ -64,7 +64,7 @@ test('obligations §1: what is alive stays, in every table', async () => {
   expect(await counts()).toEqual(before);
 });
 
-test('obligations §1: a row goes on the day after its own, not at the minute it expires', async () => {
+test('decided: a row goes on the day after its own, not at the minute it expires', async () => {
   await fill(3, 0);
   await fill(4, 1);
   const before = await counts();
@@ -72,7 +72,7 @@ test('obligations §1: a row goes on the day after its own, not at the minute it
   expect((await counts())['interactions']).toBe(before['interactions']! - 4);
 });
 
-test('design.md §2: rows go in batches of at most a thousand, until none is left', async () => {
+test('house rule: rows go in batches of at most a thousand, until none is left', async () => {
   await fill(2500, 3);
   const { interactions } = await counts();
   const now = at.clock.now();
@@ -82,7 +82,7 @@ test('design.md §2: rows go in batches of at most a thousand, until none is lef
   expect((await counts())['interactions']).toBe(interactions! - 2500);
 });
 
-test('design.md §2: what somebody else holds is skipped, not waited for', async () => {
+test('house rule: what somebody else holds is skipped, not waited for', async () => {
   await fill(5, 4);
   const trx = await at.deps.db.startTransaction().execute();
   const held = await trx
@@ -100,14 +100,14 @@ test('design.md §2: what somebody else holds is skipped, not waited for', async
   expect((await counts())['interactions']).toBe(before['interactions']! - 3 - held.length);
 });
 
-test('obligations §4.1: two sweepers at once remove everything once, without a deadlock', async () => {
+test('races: two sweepers at once remove everything once, without a deadlock', async () => {
   await fill(1500, 5);
   const before = await counts();
   await Promise.all([run(), run(), run()]);
   expect((await counts())['interactions']).toBe(before['interactions']! - 1500);
 });
 
-test('obligations §1: a failure count goes when it has faded', async () => {
+test('decided: a failure count goes when it has faded', async () => {
   const row = (key: string, last_at: Date) => ({ key, count: 7, last_at });
   const now = at.clock.now().getTime();
   const rows = [row('faded', new Date(now - 86_401_000)), row('fresh', new Date(now - 86_399_000))];
@@ -117,7 +117,7 @@ test('obligations §1: a failure count goes when it has faded', async () => {
   expect(left.map(({ key }) => key)).toEqual(['fresh']);
 });
 
-test('RFC 6749 §4.1.2, obligations §1: a replay is recognised for as long as the grant can live, and still revokes', async () => {
+test('RFC 6749 §4.1.2, decided: a replay is recognised for as long as the grant can live, and still revokes', async () => {
   const client = await aClient(at);
   const code = await anAuthorizationCode(at, { client });
   let { refresh_token } = (await redeem(at, code)).json<Tokens>();
@@ -147,7 +147,7 @@ test('RFC 9700 §4.14.2: a refresh token used weeks ago is recognised as reused,
   expect(await introspect(at, client, third.refresh_token)).toEqual({ active: false });
 });
 
-test('obligations §1: when nothing of it can live any more, everything goes', async () => {
+test('decided: when nothing of it can live any more, everything goes', async () => {
   const user = await aUser(at);
   const { client, tokens, browser } = await someTokens(at, { user });
   const page = await open(browser, client, { prompt: 'consent' });
@@ -163,7 +163,7 @@ test('obligations §1: when nothing of it can live any more, everything goes', a
   expect((await at.deps.db.selectFrom('audit_events').select('event').execute()).length).toBeGreaterThan(0);
 });
 
-test('design.md §1: a job never runs twice at once, a failure waits for the next turn, and stopping waits for the running', async () => {
+test('house rule: a job never runs twice at once, a failure waits for the next turn, and stopping waits for the running', async () => {
   vi.useFakeTimers();
   let running = 0;
   let most = 0;

@@ -1,6 +1,6 @@
 /** /interaction/{id}/consent: the person sees who asks for what, and where the answer goes. */
 import type { FastifyInstance } from 'fastify';
-import { decideConsent } from '../../authorize/index.ts';
+import { decideConsent } from '../../authorize/interaction.ts';
 import { OFFLINE_ACCESS } from '../../protocol/scope.ts';
 import { consentPage, type ConsentPageProps } from '../../views/consent.ts';
 import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';
@@ -32,7 +32,8 @@ export function consent(app: FastifyInstance, context: Context): void {
           client: clientView(opened.client),
           person: { name: name ?? username, email: email ?? undefined },
           switch_url: urlOf(context, `${base}/login?switch`),
-          redirect_origin: placeOf(opened.request.redirect_uri),
+          redirect_origin: opened.request.user_code === undefined ? placeOf(opened.request.redirect_uri) : '',
+          user_code: opened.request.user_code,
           resource: opened.request.resource,
           scopes,
         }),

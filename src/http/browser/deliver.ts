@@ -1,6 +1,6 @@
 /** Sends what the flow decided: the answer to the client, or the person to the page of the next step. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Outcome } from '../../authorize/index.ts';
+import type { Outcome } from '../../authorize/answer.ts';
 import type { Step } from '../../authorize/next-step.ts';
 import { logRefused } from '../../events/index.ts';
 import { formPostPage } from '../../views/form-post.ts';

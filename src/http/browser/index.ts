@@ -14,6 +14,7 @@ import { authorize } from './authorize.ts';
 import { consent } from './consent.ts';
 import type { Context } from './context.ts';
 import { createCookies } from './cookies.ts';
+import { device } from './device.ts';
 import { demo, type DemoApplication } from './demo.ts';
 import { sendErrorPage } from './error-page.ts';
 import { interaction } from './interaction.ts';
@@ -48,7 +49,8 @@ export async function browser(
     }
     return sendErrorPage(context, error, request, reply);
   });
-  for (const door of [authorize, interaction, login, selectAccountPages, consent, logout, account]) door(app, context);
+  for (const door of [authorize, interaction, login, selectAccountPages, consent, device, logout, account])
+    door(app, context);
   if (application) demo(app, context, application);
   app.setNotFoundHandler(() => {
     throw new OAuthError('not_found', 'there is nothing at this address');

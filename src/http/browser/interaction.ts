@@ -1,11 +1,11 @@
 /** GET /interaction/{id}: goes on from where a request stands. Every page of a request posts to itself and returns here. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { alreadyAnswered, open, resume, type Opened } from '../../authorize/index.ts';
+import { alreadyAnswered, open, resume, type Opened } from '../../authorize/interaction.ts';
 import type { Step } from '../../authorize/next-step.ts';
 import { accessDenied, invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { readHandle } from '../../store/handle.ts';
 import * as interactions from '../../store/interactions.ts';
-import { route } from '../request.ts';
+import { requesterOf, route } from '../request.ts';
 import { clientLink } from './client-view.ts';
 import { browserOf, hashOf, isAtIssuer, sessionOf, urlOf, type Context } from './context.ts';
 import { deliver } from './deliver.ts';
@@ -17,7 +17,7 @@ export function interaction(app: FastifyInstance, context: Context): void {
     async GET(request, reply) {
       const { opened } = await openInteraction(context, request, reply);
       try {
-        return deliver(context, request, reply, await resume(context.deps, opened));
+        return deliver(context, request, reply, await resume(context.deps, opened, requesterOf(request)));
       } catch (error) {
         throw error instanceof OAuthError ? answered(opened) : error;
       }

@@ -1,7 +1,7 @@
 /** Sign-in pages: /interaction/{id}/login for a request in progress, /login for this server itself (spec.md §Endpoints 4). */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { z } from 'zod';
-import { cancel } from '../../authorize/index.ts';
+import { cancel } from '../../authorize/interaction.ts';
 import { signInBrowser, signInForToken, type BrowserSignIn } from '../../authorize/sign-in.ts';
 import { logRefused } from '../../events/index.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';

@@ -1,6 +1,6 @@
 /** /interaction/{id}/select-account: go on as the one signed in, or as another. */
 import type { FastifyInstance } from 'fastify';
-import { cancel, selectAccount, switchAccount } from '../../authorize/index.ts';
+import { cancel, selectAccount, switchAccount } from '../../authorize/interaction.ts';
 import { selectAccountPage } from '../../views/select-account.ts';
 import { formOf, requireForm, route, textOf } from '../request.ts';
 import { clientView } from './client-view.ts';

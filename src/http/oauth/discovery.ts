@@ -4,12 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { authMethods } from '../../clients/auth-methods.ts';
+import { authMethods } from '../../clients/auth-methods/index.ts';
 import type { Deps } from '../../deps.ts';
 import { prompts } from '../../authorize/next-step.ts';
 import { responseModes } from '../../authorize/response-modes.ts';
 import { grants } from '../../grants/index.ts';
 import { RESPONSE_TYPES } from '../../protocol/authorization-request.ts';
+import { ASSERTION_ALGS } from '../../protocol/jwt-assertion.ts';
 import { CODE_CHALLENGE_METHODS } from '../../protocol/pkce.ts';
 import { isUnavailable } from '../../store/db.ts';
 import { route } from '../request.ts';
@@ -77,10 +78,16 @@ export async function metadata({
     authorization_endpoint: `${ISSUER}/authorize`,
     token_endpoint: `${ISSUER}/token`,
     userinfo_endpoint: `${ISSUER}/userinfo`,
+    ...(config.REGISTRATION !== 'off' && { registration_endpoint: `${ISSUER}/register` }),
+    device_authorization_endpoint: `${ISSUER}/device_authorization`,
+    pushed_authorization_request_endpoint: `${ISSUER}/par`,
+    require_pushed_authorization_requests: config.REQUIRE_PUSHED_AUTHORIZATION_REQUESTS,
     jwks_uri: `${ISSUER}/jwks`,
     introspection_endpoint: `${ISSUER}/introspect`,
     revocation_endpoint: `${ISSUER}/revoke`,
     end_session_endpoint: `${ISSUER}/logout`,
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
     scopes_supported: scopes.map((scope) => scope.name),
     response_types_supported: RESPONSE_TYPES,
     response_modes_supported: Object.keys(responseModes),
@@ -90,6 +97,9 @@ export async function metadata({
     token_endpoint_auth_methods_supported: Object.keys(authMethods),
     revocation_endpoint_auth_methods_supported: Object.keys(authMethods),
     introspection_endpoint_auth_methods_supported: secretMethods,
+    token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
+    revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
+    introspection_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     code_challenge_methods_supported: CODE_CHALLENGE_METHODS,
     prompt_values_supported: ['none', ...Object.keys(prompts)],
     acr_values_supported: ['1'],

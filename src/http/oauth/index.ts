@@ -8,9 +8,12 @@ import { refused } from '../refusal.ts';
 import { BODY_LIMIT } from '../server.ts';
 import { formBodyParser } from '../request.ts';
 import { namedIn } from './credentials.ts';
+import { deviceAuthorization } from './device-authorization.ts';
 import { discovery, insertedDiscovery } from './discovery.ts';
 import { introspect } from './introspect.ts';
 import { jwks } from './jwks.ts';
+import { par } from './par.ts';
+import { register } from './register.ts';
 import { revoke } from './revoke.ts';
 import { token } from './token.ts';
 import { userinfo } from './userinfo.ts';
@@ -21,7 +24,14 @@ export async function oauth(app: FastifyInstance, deps: Deps): Promise<void> {
   app.removeContentTypeParser(['application/json', 'text/plain']);
   await rateLimits(app);
   answerAsOAuth(app, deps);
-  for (const endpoint of [token, userinfo, introspect, revoke, discovery, jwks]) endpoint(app, deps);
+  for (const endpoint of [token, userinfo, introspect, revoke, par, deviceAuthorization, discovery, jwks]) {
+    endpoint(app, deps);
+  }
+  // The one endpoint that reads JSON gets a scope of its own: everywhere else only forms are understood.
+  await app.register(async (scope) => {
+    scope.addContentTypeParser('application/json', { parseAs: 'string' }, scope.getDefaultJsonParser('error', 'error'));
+    register(scope, deps);
+  });
 }
 
 /** What clients look for outside the issuer's path: the discovery documents at their path-inserted places. */

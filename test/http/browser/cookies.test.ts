@@ -62,7 +62,7 @@ describe('spec.md §Authentication 8: session cookies carry HttpOnly, Secure and
   test.each([
     ['http://localhost:3000', '_3000'],
     ['http://localhost', '_80'],
-  ])('obligations §1: on %s there is no Secure and no prefix, and the name holds the port', async (issuer, suffix) => {
+  ])('decided: on %s there is no Secure and no prefix, and the name holds the port', async (issuer, suffix) => {
     const cookies = await cookiesAt(issuer);
     const names = ['browser', 'device', 'session'].map((name) => `postern_${name}${suffix}`);
     expect([...cookies.keys()].toSorted()).toEqual(names);
@@ -73,7 +73,7 @@ describe('spec.md §Authentication 8: session cookies carry HttpOnly, Secure and
     }
   });
 
-  test('obligations §1: two issuers on one host, told apart by their paths, do not share cookies', async () => {
+  test('decided: two issuers on one host, told apart by their paths, do not share cookies', async () => {
     const one = [...(await cookiesAt('https://id.example.test/realms/one')).keys()].toSorted();
     const two = [...(await cookiesAt('https://id.example.test/realms/two')).keys()].toSorted();
     expect(one).toHaveLength(3);
@@ -82,7 +82,7 @@ describe('spec.md §Authentication 8: session cookies carry HttpOnly, Secure and
   });
 });
 
-test('obligations §1: the binding cookie is made once and kept, and an odd one is replaced', async () => {
+test('decided: the binding cookie is made once and kept, and an odd one is replaced', async () => {
   const browser = new TestBrowser(at);
   await browser.get('/login');
   const value = browser.cookies.get('__Host-postern_browser')!;

@@ -1,4 +1,4 @@
-/** What every page tells the browser: the policy of pages.md, caching, referrers, framing, and transport. */
+/** What every page tells the browser: their policy, caching, referrers, framing, and transport. */
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildApp } from '../../../src/app.ts';
@@ -53,7 +53,7 @@ const policyOf = (page: LightMyRequestResponse): Map<string, string> =>
       .map((directive) => [directive.split(' ')[0]!, directive.split(' ').slice(1).join(' ')]),
   );
 
-test.each(names)('pages.md: the policy of the %s page is exactly this', (name) => {
+test.each(names)('pages: the policy of the %s page is exactly this', (name) => {
   const page = pages.get(name)!;
   const nonce = /script-src 'nonce-([\w-]{22})'/.exec(String(page.headers['content-security-policy']))?.[1];
   expect(Object.fromEntries(policyOf(page))).toEqual({
@@ -73,7 +73,7 @@ test.each(names)('pages.md: the policy of the %s page is exactly this', (name) =
 });
 
 test.each(names)(
-  'pages.md: the %s page is not stored, not framed, not sniffed, and sends its referrer to itself only',
+  'pages: the %s page is not stored, not framed, not sniffed, and sends its referrer to itself only',
   (name) => {
     const { headers } = pages.get(name)!;
     expect(headers).toMatchObject({
@@ -102,7 +102,7 @@ test.each(names)(
   },
 );
 
-test('pages.md: every page has a nonce of its own', async () => {
+test('pages: every page has a nonce of its own', async () => {
   const nonces = [...pages.values()].map((page) => policyOf(page).get('style-src'));
   expect(new Set(nonces).size).toBe(names.length);
 });

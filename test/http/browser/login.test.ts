@@ -60,7 +60,7 @@ test('spec.md §Endpoints 4: the client then sends Authorization: Bearer on late
   expect(info.json()).toMatchObject({ sub: ada.sub, email: ada.email, name: 'Ada Lovelace' });
 });
 
-test('obligations §1: its audience is the issuer, its client the built-in one, and nobody’s client sees it', async () => {
+test('decided: its audience is the issuer, its client the built-in one, and nobody’s client sees it', async () => {
   const { access_token } = (await asJson(credentials())).json<LoginAnswer>();
   expect(await introspect(at, await aClient(at), access_token)).toEqual({ active: false });
   const operator = await aClient(at, { may_introspect: true });
@@ -73,7 +73,7 @@ test('obligations §1: its audience is the issuer, its client the built-in one, 
   });
 });
 
-test('obligations §1: it lives as long as expires_in says, and not longer', async () => {
+test('decided: it lives as long as expires_in says, and not longer', async () => {
   const { access_token, expires_in } = (await asJson(credentials())).json<LoginAnswer>();
   at.clock.advance(expires_in - 1);
   expect((await userinfo(at, access_token)).statusCode).toBe(200);
@@ -81,7 +81,7 @@ test('obligations §1: it lives as long as expires_in says, and not longer', asy
   expect((await userinfo(at, access_token)).statusCode).toBe(401);
 });
 
-test('obligations §1: it dies with its session, and when the person is disabled', async () => {
+test('decided: it dies with its session, and when the person is disabled', async () => {
   const user = await aUser(at);
   const own = { username: user.username, password: PASSWORD };
   const first = (await asJson(own)).json<LoginAnswer>();
@@ -92,14 +92,14 @@ test('obligations §1: it dies with its session, and when the person is disabled
   expect((await userinfo(at, second.access_token)).statusCode).toBe(401);
 });
 
-test('obligations §1: its session is no browser’s: the token is no cookie, and it appears in no URL or log', async () => {
+test('decided: its session is no browser’s: the token is no cookie, and it appears in no URL or log', async () => {
   const { access_token } = (await asJson(credentials())).json<LoginAnswer>();
   const headers = { host: 'id.example.test', cookie: `__Host-postern_session=${access_token}` };
   expect((await at.app.inject({ url: '/account', headers })).statusCode).toBe(302);
   expect(at.logged.join('')).not.toContain(access_token);
 });
 
-test('contract §3: 401 is JSON invalid_credentials', async () => {
+test('contract: 401 is JSON invalid_credentials', async () => {
   const answer = await asJson({ username: ada.username, password: 'not the password' });
   expect(answer.statusCode).toBe(401);
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
@@ -127,12 +127,12 @@ test.each<[what: string, payload: () => string]>([
   ['with __proto__', () => `{"__proto__":{"username":"a"},"username":"${ada.username}","password":"x"}`],
   ['with constructor.prototype', () => '{"constructor":{"prototype":{"a":1}},"username":"a","password":"x"}'],
   ['an array 20000 deep', () => nested(20_000, '[', ']')],
-])('spec.md §Endpoints 5, obligations §4.3: JSON that is %s is 400 invalid_request', async (_what, payload) => {
+])('spec.md §Endpoints 5, input: JSON that is %s is 400 invalid_request', async (_what, payload) => {
   const answer = await asJson(payload());
   expect([answer.statusCode, answer.json()]).toMatchObject([400, { error: 'invalid_request' }]);
 });
 
-test('obligations §4.3: members that mean nothing do nothing, however deep or named', async () => {
+test('input: members that mean nothing do nothing, however deep or named', async () => {
   const deep = nested(5000, '{"a":', '}');
   const more = `"scope":"admin","client_id":"x","sub":"y","toString":"z","deep":${deep}`;
   const answer = await asJson(`${JSON.stringify(credentials()).slice(0, -1)},${more}}`);
@@ -146,7 +146,7 @@ test.each<[what: string, payload: () => string]>([
   ['an invalid percent escape', () => 'username=%zz&password=x'],
   ['a null byte', () => 'username=a%00b&password=x'],
   ['nothing', () => ''],
-])('RFC 6749 §3.2, obligations §4.3: a form with %s is 400 invalid_request', async (_what, payload) => {
+])('RFC 6749 §3.2, input: a form with %s is 400 invalid_request', async (_what, payload) => {
   const answer = await asForm(payload());
   expect([answer.statusCode, answer.json()]).toMatchObject([400, { error: 'invalid_request' }]);
 });
@@ -197,12 +197,12 @@ test('spec.md §Endpoints 4: the session-cookie variant sets HttpOnly, Secure an
   expect(account.body).toContain(ada.sub);
 });
 
-test('contract §3: a script that wants HTML needs no form token, since nobody lent it a cookie', async () => {
+test('contract: a script that wants HTML needs no form token, since nobody lent it a cookie', async () => {
   const answer = await asForm(credentials(), { accept: 'text/html', host: 'id.example.test' });
   expect([answer.statusCode, answer.headers.location]).toEqual([303, 'https://id.example.test/account']);
 });
 
-test('contract §3: a browser’s form needs the form token, for JSON too', async () => {
+test('contract: a browser’s form needs the form token, for JSON too', async () => {
   const origin = { host: 'id.example.test', origin: 'https://id.example.test' };
   expectErrorPage(await asForm(credentials(), { ...origin, accept: 'text/html' }));
   const json = await asForm(credentials(), origin);
@@ -211,14 +211,14 @@ test('contract §3: a browser’s form needs the form token, for JSON too', asyn
   expect(site.statusCode).toBe(400);
 });
 
-test('contract §3: JSON from a page of another origin is refused, from our own it is answered', async () => {
+test('contract: JSON from a page of another origin is refused, from our own it is answered', async () => {
   const headers = { host: 'id.example.test' };
   expect((await asJson(credentials(), { ...headers, origin: 'https://evil.example.test' })).statusCode).toBe(400);
   expect((await asJson(credentials(), { ...headers, 'sec-fetch-site': 'cross-site' })).statusCode).toBe(400);
   expect((await asJson(credentials(), { ...headers, origin: 'https://id.example.test' })).statusCode).toBe(200);
 });
 
-test('contract §3: /account without a session goes to /login', async () => {
+test('contract: /account without a session goes to /login', async () => {
   const answer = await new TestBrowser(at).get('/account');
   expect([answer.statusCode, answer.headers.location]).toEqual([302, 'https://id.example.test/login']);
 });
@@ -232,7 +232,7 @@ test('RFC 9110 §15.5.6: other methods of /login and /account are 405 with Allow
   expect([page.statusCode, errorOn(page)]).toEqual([405, 'method_not_allowed']);
 });
 
-test('obligations §4.3: names are escaped wherever they are shown', async () => {
+test('input: names are escaped wherever they are shown', async () => {
   const user = await aUser(at, { claims: { name: '"><script>alert(1)</script>' } });
   const browser = await signIn(at, user);
   const page = await browser.get('/account');
@@ -243,7 +243,7 @@ test('obligations §4.3: names are escaped wherever they are shown', async () =>
   expect(wrong.body).not.toContain('<img');
 });
 
-test('pages.md: the sign-in page is made for password managers and people', async () => {
+test('pages: the sign-in page is made for password managers and people', async () => {
   const { body } = await new TestBrowser(at).get('/login');
   expect(body).toMatch(/id="username"[^>]*autocomplete="username webauthn"/s);
   expect(body).toMatch(/id="password"[^>]*type="password"[^>]*autocomplete="current-password"/s);

@@ -40,7 +40,7 @@ test.each([
   ['GET', '/account'],
   ['GET', '/logout'],
   ['POST', '/authorize'],
-] as const)('obligations §4.2 F2: %s %s answers a 503 page with Retry-After', async (method, path) => {
+] as const)('faults: %s %s answers a 503 page with Retry-After', async (method, path) => {
   const { search } = new URL(authorizationUrl('https://id.example.test', client));
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const response = await app.inject(
@@ -56,7 +56,7 @@ test.each([
   expect(response.headers['cache-control']).toBe('no-store');
 });
 
-test('obligations §4.2 F2: POST /login answers 503 JSON with Retry-After, and nobody is signed in', async () => {
+test('faults: POST /login answers 503 JSON with Retry-After, and nobody is signed in', async () => {
   const payload = { username: 'ada', password: 'x' };
   const response = await app.inject({ method: 'POST', url: '/login', payload });
   expect([response.statusCode, response.json()]).toMatchObject([503, { error: 'temporarily_unavailable' }]);
@@ -64,18 +64,18 @@ test('obligations §4.2 F2: POST /login answers 503 JSON with Retry-After, and n
   expect(response.headers['set-cookie']).toBeUndefined();
 });
 
-test('obligations §4.2 F2: pages that need no database keep answering', async () => {
+test('faults: pages that need no database keep answering', async () => {
   expect((await app.inject({ url: '/logout/done', headers })).statusCode).toBe(200);
   expect((await app.inject({ url: '/login', headers })).statusCode).toBe(200);
 });
 
-test('obligations §4.2 F2: the process is alive, but not ready', async () => {
+test('faults: the process is alive, but not ready', async () => {
   expect((await app.inject({ url: '/livez' })).json()).toEqual({ status: 'ok' });
   const ready = await app.inject({ url: '/readyz' });
   expect([ready.statusCode, ready.json()]).toMatchObject([503, { reason: 'the database is not available' }]);
 });
 
-test('obligations §4.2 F5: a table that somebody holds is a 503 within 3 seconds, not a wait', async () => {
+test('faults: a table that somebody holds is a 503 within 3 seconds, not a wait', async () => {
   const other = openDb(at.database.connection, { max: 1 });
   const trx = await other.startTransaction().execute();
   await trx.schema.alterTable('interactions').addColumn('held', 'text').execute();

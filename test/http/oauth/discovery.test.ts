@@ -117,7 +117,12 @@ describe('what the document says', () => {
     expect(metadata).toMatchObject({
       response_types_supported: ['code'],
       response_modes_supported: ['query', 'form_post'],
-      grant_types_supported: ['authorization_code', 'client_credentials', 'refresh_token'],
+      grant_types_supported: [
+        'authorization_code',
+        'client_credentials',
+        'refresh_token',
+        'urn:ietf:params:oauth:grant-type:device_code',
+      ],
     });
     for (const word of ['implicit', 'password', 'fragment', '"token"'])
       expect(JSON.stringify(metadata)).not.toContain(word);
@@ -125,9 +130,14 @@ describe('what the document says', () => {
 
   test('spec.md §Authentication 2, 3: how clients authenticate, and S256', () => {
     expect(metadata).toMatchObject({
-      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
-      revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
-      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
+      revocation_endpoint_auth_methods_supported: [
+        'client_secret_basic',
+        'client_secret_post',
+        'private_key_jwt',
+        'none',
+      ],
+      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
       code_challenge_methods_supported: ['S256'],
     });
   });
@@ -152,9 +162,9 @@ describe('what the document says', () => {
     );
   });
 
-  test('obligations §3: only registered metadata members, none of them empty or for what does not work yet', () => {
+  test('decided: only registered metadata members, none of them empty or for what does not work yet', () => {
     const registered =
-      /^(issuer|[a-z_]+_endpoint|jwks_uri|[a-z_]+_supported|service_documentation|op_(policy|tos)_uri)$/;
+      /^(issuer|[a-z_]+_endpoint|jwks_uri|[a-z_]+_supported|service_documentation|op_(policy|tos)_uri|require_pushed_authorization_requests)$/;
     for (const [name, value] of Object.entries(metadata)) {
       expect(name).toMatch(registered);
       expect(value, name).not.toEqual([]);

@@ -84,7 +84,7 @@ test('ASVS 16.5.1: the request id is the caller’s own if it can be one, and le
   }
 });
 
-test('obligations §1: one log line for every token issued and every refusal, with who asked', async () => {
+test('decided: one log line for every token issued and every refusal, with who asked', async () => {
   const client = await aService(at);
   const request = await aTokenRequest(at, 'client_credentials', { client });
   const lineOf = async (changes: Record<string, string>): Promise<unknown> => {

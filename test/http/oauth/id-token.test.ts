@@ -88,7 +88,7 @@ test('spec.md §Resources: sub is a unique user identifier, the same in every to
   expect((await userinfo(at, tokens.access_token)).json()).toMatchObject({ sub: user.sub });
 });
 
-test('interop: groups, phone and address are in the ID token with their scopes, with their types', async () => {
+test('interoperability: groups, phone and address are in the ID token with their scopes, with their types', async () => {
   const claims = await claimsOf({ scope: 'openid phone address groups profile' });
   expect(claims).toMatchObject({
     groups: ['engineers', 'poets'],
@@ -104,7 +104,7 @@ test('OpenID Connect Core §2: auth_time is the time of the real authentication;
   expect(await claimsOf({ max_age: '10000' })).toMatchObject({ auth_time: signedInAt });
 });
 
-test('obligations §3: sid names the session, is the same in its tokens, and is not the cookie', async () => {
+test('decided: sid names the session, is the same in its tokens, and is not the cookie', async () => {
   const [one, two] = [await claimsOf(), await claimsOf()];
   expect(one['sid']).toBeTruthy();
   expect(one['sid']).toBe(two['sid']);
@@ -149,7 +149,7 @@ test('RFC 9068 §2.2: a person’s JWT access token has iss, exp, aud, sub, clie
   expect(decode((await tokensFor()).access_token).payload['jti']).not.toBe(payload['jti']);
 });
 
-test('obligations §1: id_token_claims=minimal leaves a person’s claims to userinfo', async () => {
+test('decided: id_token_claims=minimal leaves a person’s claims to userinfo', async () => {
   const minimal = await aClient(at, { id_token_claims: 'minimal' });
   const tokens = await tokensFor({}, minimal);
   const { payload } = decode(tokens.id_token);
@@ -159,7 +159,7 @@ test('obligations §1: id_token_claims=minimal leaves a person’s claims to use
   expect((await userinfo(at, tokens.access_token)).json()).toMatchObject({ name: 'Ada Lovelace', email: user.email });
 });
 
-test('obligations §1: ID_TOKEN_CLAIMS=minimal is the server’s default, a client’s own choice comes first', async () => {
+test('decided: ID_TOKEN_CLAIMS=minimal is the server’s default, a client’s own choice comes first', async () => {
   const other = await testApp({ database: at.database, clock: at.clock, config: { ID_TOKEN_CLAIMS: 'minimal' } });
   const code = await anAuthorizationCode(at, { client, user, browser });
   const tokens = (await redeem(other, code)).json<Tokens>();

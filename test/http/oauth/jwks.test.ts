@@ -29,7 +29,7 @@ test('RFC 7517 §5: the keys with distinct kid, alg and use, RS256 and ES256 by 
   expect(moduli).toEqual([2048]);
 });
 
-test('obligations §4.3: public, cacheable for 300 to 3600 seconds, readable by every page, without cookies', async () => {
+test('input: public, cacheable for 300 to 3600 seconds, readable by every page, without cookies', async () => {
   const { headers } = await get({ origin: 'https://anybody.example.test' });
   const max_age = Number(/^public, max-age=(\d+)$/.exec(String(headers['cache-control']))?.[1]);
   expect(max_age).toBeGreaterThanOrEqual(300);

@@ -53,7 +53,7 @@ test('RFC 7009 §2.1: revoking a refresh token kills its access tokens', async (
   await isDead(tokens);
 });
 
-test('obligations §1: revoking a person’s access token revokes the grant', async () => {
+test('decided: revoking a person’s access token revokes the grant', async () => {
   const tokens = await tokensOf();
   expect((await revoke(tokens.access_token)).statusCode).toBe(200);
   await isDead(tokens);
@@ -73,7 +73,7 @@ test('RFC 7009 §2.1: only that authorization ends, not what the person gave bef
   await isAlive(one);
 });
 
-test('obligations §1: a client_credentials JWT is remembered by its jti until it expires; others of the client live', async () => {
+test('decided: a client_credentials JWT is remembered by its jti until it expires; others of the client live', async () => {
   const service = await aService(at);
   const mint = async (): Promise<string> =>
     (await send(at, await aTokenRequest(at, 'client_credentials', { client: service }))).json<Tokens>().access_token;

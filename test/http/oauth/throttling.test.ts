@@ -19,7 +19,7 @@ async function fail(client: AClient, times: number, from?: string): Promise<void
   for (let count = 0; count < times; count += 1) expectRefusal(await ask(wrong(client), from), 401, 'invalid_client');
 }
 
-test('interop: a library that probes with a first failure is not slowed down', async () => {
+test('interoperability: a library that probes with a first failure is not slowed down', async () => {
   const client = await aService(at);
   await fail(client, 19);
   expect((await ask(client)).statusCode).toBe(200);
@@ -41,7 +41,7 @@ test('ASVS 6.3.1: after twenty wrong secrets the next guess waits: 429 with Retr
   expect((await ask(client)).statusCode).toBe(200);
 });
 
-test('obligations §1: the delay is for this client from this network: others go on at once', async () => {
+test('decided: the delay is for this client from this network: others go on at once', async () => {
   const [client, other] = [await aService(at), await aService(at)];
   await fail(client, 20);
   expect((await ask(client, '192.0.2.200')).statusCode).toBe(429);
@@ -84,7 +84,7 @@ test('ASVS 6.3.1: every door that takes a secret counts, whichever method carrie
   }
 });
 
-test('obligations §1: failures are counted in the database: another process goes on from there', async () => {
+test('decided: failures are counted in the database: another process goes on from there', async () => {
   const other = await testApp({ database: at.database, clock: at.clock });
   const client = await aService(at);
   await fail(client, 19);
@@ -93,7 +93,7 @@ test('obligations §1: failures are counted in the database: another process goe
   await other.close();
 });
 
-test('obligations §1: a success writes nothing', async () => {
+test('decided: a success writes nothing', async () => {
   const client = await aService(at);
   const before = await at.deps.db.selectFrom('failures').selectAll().execute();
   expect((await ask(client, '198.51.100.1')).statusCode).toBe(200);

@@ -1,8 +1,8 @@
 /** Every parameter of /token, malformed in every way: an exact refusal, never a 5xx, and nothing spent. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { GrantType } from '../../../src/protocol/client-metadata.ts';
+import { DEVICE_GRANT, type GrantType } from '../../../src/protocol/client-metadata.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
-import { aClient, aService, credentials, type AClient } from '../../support/fixtures.ts';
+import { aClient, aDevice, aService, credentials, type AClient } from '../../support/fixtures.ts';
 import {
   aTokenRequest,
   basicOf,
@@ -17,6 +17,7 @@ const PARAMETERS: Record<GrantType, string[]> = {
   authorization_code: ['code', 'redirect_uri', 'code_verifier', 'resource'],
   refresh_token: ['refresh_token', 'scope', 'resource'],
   client_credentials: ['scope', 'resource'],
+  [DEVICE_GRANT]: ['device_code', 'resource'],
 };
 const OPTIONAL = new Set(['scope', 'resource']);
 const SHARED = ['grant_type', 'client_id', 'client_secret'];
@@ -28,11 +29,17 @@ let requests: Record<GrantType, ATokenRequest>;
 beforeAll(async () => {
   at = await testApp();
   const web = await aClient(at);
-  clients = { authorization_code: web, refresh_token: web, client_credentials: await aService(at) };
+  clients = {
+    authorization_code: web,
+    refresh_token: web,
+    client_credentials: await aService(at),
+    [DEVICE_GRANT]: await aDevice(at),
+  };
   requests = {
     authorization_code: await aTokenRequest(at, 'authorization_code', { client: web }),
     refresh_token: await aTokenRequest(at, 'refresh_token', { client: web }),
     client_credentials: await aTokenRequest(at, 'client_credentials', { client: clients.client_credentials }),
+    [DEVICE_GRANT]: await aTokenRequest(at, DEVICE_GRANT, { client: clients[DEVICE_GRANT] }),
   };
 });
 afterAll(async () => {
@@ -132,6 +139,7 @@ describe.each(GRANTS)('grant_type=%s', (grant_type) => {
     redirect_uri: [`https://app.example.test/${'x'.repeat(2000)}`, 400, 'invalid_request'],
     code_verifier: ['ü'.repeat(43), 400, 'invalid_request'],
     resource: ['no uri', 400, 'invalid_target'],
+    device_code: ['no handle', 400, 'invalid_grant'],
     scope: ['"', 400, 'invalid_scope'],
   };
   test.each(names)('RFC 6749 §5.2: %s that has the wrong form has its exact error', async (name) => {

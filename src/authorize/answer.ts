@@ -1,0 +1,103 @@
+/** The answer to an authorization request: whether one can be given without asking anybody, and the code it holds. */
+import type { Deps } from '../deps.ts';
+import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
+import { OAuthError } from '../protocol/error.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
+import { OFFLINE_ACCESS } from '../protocol/scope.ts';
+import * as authorizationCodes from '../store/authorization-codes.ts';
+import type { Client } from '../store/clients.ts';
+import * as consents from '../store/consents.ts';
+import { drawHandle, drawId, type HandleKey } from '../store/handle.ts';
+import * as interactions from '../store/interactions.ts';
+import type { LiveSession } from '../store/sessions.ts';
+import { termsOf } from '../tokens/terms.ts';
+import { prompts, type Situation, type Step } from './next-step.ts';
+import { respond, type Delivery } from './response-modes.ts';
+
+export type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random'>;
+
+/** What to do with a request: deliver an answer, or send the person to an interaction's page. */
+export type Outcome = { answer: Delivery; refusal?: OAuthError } | { interaction: string; step: Step | 'unbound' };
+
+/** What a code uses up in the statement that writes it: each of these gives one. */
+export interface Claims {
+  interaction: HandleKey | null;
+  pushed: HandleKey | null;
+}
+
+/** Adds what this person agreed to before. */
+export async function situate(
+  { db }: Needs,
+  request: AuthorizationRequest,
+  progress: Situation['progress'],
+  client: Client,
+  session: LiveSession | undefined,
+  now: Date,
+): Promise<Situation> {
+  const remembered = session && (await consents.find(db, consentKey(session.sub, request)));
+  return { request, progress, client, session, remembered: remembered ?? [], now };
+}
+
+export const consentKey = (sub: string, { client_id, resource }: AuthorizationRequest): consents.ConsentKey => ({
+  sub,
+  client_id,
+  resource: consents.resourceKey(resource),
+});
+
+/** The answer, when one can be given without asking anybody: a code, or what prompt=none says instead. */
+export async function answerNow(
+  deps: Needs,
+  { request, client, session, now }: Situation,
+  step: Step,
+  claims: Claims,
+): Promise<Outcome | undefined> {
+  const { ISSUER } = deps.config;
+  if (step !== 'done') {
+    if (!request.prompt.includes('none')) return undefined;
+    const refusal = new OAuthError(prompts[step].unattended, 'the request needs a person, and prompt=none allows none');
+    if (claims.interaction && !(await interactions.answer(deps.db, claims.interaction, now))) return undefined;
+    return { answer: respond(request, ISSUER, refusal), refusal };
+  }
+  const code = session && (await issueCode(deps, request, client, session, claims, now));
+  return code === undefined ? undefined : { answer: respond(request, ISSUER, { code }) };
+}
+
+/** Writes grant and code; undefined when the session ended, or what it claims was used, at this very moment. */
+async function issueCode(
+  deps: Needs,
+  request: AuthorizationRequest,
+  client: Client,
+  session: LiveSession,
+  claims: Claims,
+  now: Date,
+): Promise<string | undefined> {
+  const { config, random } = deps;
+  const { ttl } = await termsOf(deps, client, request.resource);
+  const life = client.grant_types.includes('refresh_token')
+    ? Math.max(client.refresh_token_ttl ?? config.REFRESH_TOKEN_TTL, config.AUTHORIZATION_CODE_TTL)
+    : config.AUTHORIZATION_CODE_TTL + ttl;
+  const grant_expires_at = secondsAfter(now, life);
+  const { handle, ...code } = drawHandle(random, grant_expires_at);
+  const issued = await authorizationCodes.issue(
+    deps.db,
+    {
+      ...claims,
+      code,
+      grant: {
+        grant_id: drawId(random, grant_expires_at),
+        expires_at: grant_expires_at,
+        client_id: client.client_id,
+        scope: request.scope,
+        resource: request.resource,
+        offline: request.scope.includes(OFFLINE_ACCESS),
+      },
+      redirect_uri: request.redirect_uri,
+      code_challenge: request.code_challenge ?? null,
+      nonce: request.nonce ?? null,
+      expires_at: secondsAfter(now, config.AUTHORIZATION_CODE_TTL),
+      session,
+    },
+    now,
+  );
+  return issued ? handle : undefined;
+}

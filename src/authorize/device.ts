@@ -1,0 +1,190 @@
+/** The device flow (RFC 8628): a request that has no browser of its own, and the person who decides about it in theirs. */
+import type { Deps } from '../deps.ts';
+import { record, type Requester } from '../events/index.ts';
+import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
+import { DEVICE_GRANT } from '../protocol/client-metadata.ts';
+import { invalidRequest, tooManyRequests, unauthorizedClient } from '../protocol/error.ts';
+import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
+import type { Parameters } from '../protocol/parameters.ts';
+import { OFFLINE_ACCESS } from '../protocol/scope.ts';
+import { delayAfter, FADES_AFTER, USER_CODE_NETWORK_POLICY, USER_CODE_POLICY } from '../protocol/throttle.ts';
+import { readUserCode, showUserCode, userCodeFrom } from '../protocol/user-code.ts';
+import type { Client } from '../store/clients.ts';
+import * as deviceCodes from '../store/device-codes.ts';
+import { transact } from '../store/db.ts';
+import * as failures from '../store/failures.ts';
+import { bucketOf, drawHandle, handleFrom, idInBucket, sha256, type HandleKey } from '../store/handle.ts';
+import * as interactions from '../store/interactions.ts';
+import type { Needs, Outcome } from './answer.ts';
+import { checks, reader } from './checks.ts';
+import type { Opened } from './interaction.ts';
+
+/** Seconds a device waits for its person. */
+const DEVICE_CODE_TTL = 600;
+/** Seconds between two polls. */
+const INTERVAL = 5;
+/** Tries until a user code is free; with so few in use at once the first one is. */
+const DRAWS = 5;
+
+/** RFC 8628 §3.2. */
+export interface DeviceAuthorization {
+  device_code: string;
+  user_code: string;
+  verification_uri: string;
+  verification_uri_complete: string;
+  expires_in: number;
+  interval: number;
+}
+
+/** Seconds a grant of this client lives. */
+const lifeOf = ({ config }: Pick<Deps, 'config'>, client: Client): number =>
+  client.grant_types.includes('refresh_token')
+    ? (client.refresh_token_ttl ?? config.REFRESH_TOKEN_TTL)
+    : (client.access_token_ttl ?? config.ACCESS_TOKEN_TTL);
+
+/** Starts a device's request. The rows of the check matrix that need no browser apply. @throws OAuthError */
+export async function startDevice(
+  deps: Needs,
+  client: Client,
+  parameters: Parameters,
+  now: Date,
+): Promise<DeviceAuthorization> {
+  if (!client.grant_types.includes(DEVICE_GRANT)) {
+    throw unauthorizedClient('the client is not registered for the device flow');
+  }
+  const context = { deps, client, now, pushed: true, parameters, get: reader(parameters) };
+  const { scope } = await checks.scope(context);
+  const { resource } = await checks.resource(context);
+  const expires_at = secondsAfter(now, DEVICE_CODE_TTL);
+  const bucket = bucketOf(secondsAfter(expires_at, lifeOf(deps, client)));
+  const { handle, ...key } = handleFrom(bucket, deps.random(32));
+  for (let draw = 0; draw < DRAWS; draw += 1) {
+    const user_code = userCodeFrom(deps.random);
+    const row = {
+      ...key,
+      user_code_hash: hashOfUserCode(user_code),
+      client_id: client.client_id,
+      scope,
+      resource,
+      poll_interval: INTERVAL,
+      created_at: now,
+      expires_at,
+    };
+    if (!(await deviceCodes.insert(deps.db, row))) continue;
+    const verification_uri = `${deps.config.ISSUER}/device`;
+    return {
+      device_code: handle,
+      user_code,
+      verification_uri,
+      verification_uri_complete: `${verification_uri}?user_code=${user_code}`,
+      expires_in: DEVICE_CODE_TTL,
+      interval: INTERVAL,
+    };
+  }
+  throw new Error('no user code was free');
+}
+
+const hashOfUserCode = (user_code: string): Buffer => sha256(readUserCode(user_code) ?? '');
+
+/** A code that nobody waits for: typed wrong, expired, or decided. */
+export const WRONG_CODE = 'wrong_code';
+
+/**
+ * Takes the code a person typed and starts the interaction in which they decide. Wrong codes are counted, per browser and
+ * per network: eight letters are few enough to be guessed by machines (§5.1).
+ * @throws OAuthError too_many_requests
+ */
+export async function enterUserCode(
+  deps: Needs,
+  typed: string,
+  browser_hash: Buffer,
+  by: Requester,
+  now: Date,
+): Promise<{ interaction: string } | typeof WRONG_CODE> {
+  const lanes = [
+    [`user_code:browser:${browser_hash.toString('base64url')}`, USER_CODE_POLICY],
+    [`user_code:network:${by.network}`, USER_CODE_NETWORK_POLICY],
+  ] as const;
+  const keys = lanes.map(([key]) => key);
+  const since = secondsAfter(now, -FADES_AFTER);
+  const failed = await failures.read(deps.db, keys, since);
+  for (const [key, policy] of lanes) {
+    const lane = failed.get(key);
+    const until = lane && secondsAfter(lane.last_at, delayAfter(lane.count, policy));
+    if (until && until > now) {
+      throw tooManyRequests('too many wrong codes, wait and try again', {
+        retry_after: Math.max(1, secondsUntil(until, now)),
+      });
+    }
+  }
+  const letters = readUserCode(typed);
+  const code = letters && (await deviceCodes.findPending(deps.db, sha256(letters), now));
+  if (!code || !letters) {
+    await failures.count(deps.db, keys, now, since);
+    return WRONG_CODE;
+  }
+  const { expires_at, client_id, scope, resource } = code;
+  const request: AuthorizationRequest = {
+    client_id,
+    scope,
+    resource,
+    prompt: [],
+    // There is no client to go back to: the device asks for itself.
+    redirect_uri: '',
+    response_mode: 'query',
+    user_code: showUserCode(letters),
+  };
+  const { handle, ...key } = drawHandle(deps.random, expires_at);
+  await interactions.insert(deps.db, {
+    ...key,
+    browser_hash,
+    client_id,
+    request,
+    sign_in_after: null,
+    pushed_bucket: null,
+    pushed_hash: null,
+    device_bucket: code.expires_bucket,
+    device_hash: code.hash,
+    created_at: now,
+    expires_at,
+  });
+  return { interaction: handle };
+}
+
+/** Ends a device's interaction: what the person decided is written, and they are told so. */
+export async function finishDevice(
+  deps: Needs,
+  { row, request, client, session, now, step, id }: Opened,
+  device: HandleKey,
+  by: Requester,
+): Promise<Outcome> {
+  const done = (outcome: 'approved' | 'denied'): Outcome => ({
+    answer: { kind: 'redirect', location: `${deps.config.ISSUER}/device/done?outcome=${outcome}` },
+  });
+  const { client_id } = client;
+  if (row.refused_error !== null) {
+    await transact(deps.db, async (trx) => {
+      if (!(await interactions.answer(trx, row, now)) || !(await deviceCodes.deny(trx, device, now))) throw decided();
+      const detail = { grant_type: DEVICE_GRANT, outcome: 'denied' };
+      await record(trx, { event: 'device_decided', sub: session?.sub ?? null, client_id, detail }, by, now);
+    });
+    return done('denied');
+  }
+  if (step !== 'done' || !session) return { interaction: id, step };
+  const grant = {
+    grant_id: idInBucket(deps.random, device.expires_bucket),
+    expires_at: secondsAfter(now, lifeOf(deps, client)),
+    client_id,
+    scope: request.scope,
+    resource: request.resource,
+    offline: request.scope.includes(OFFLINE_ACCESS),
+  };
+  await transact(deps.db, async (trx) => {
+    if (!(await deviceCodes.approve(trx, { device, session, interaction: row, grant }, now))) throw decided();
+    const detail = { grant_type: DEVICE_GRANT, outcome: 'approved' };
+    await record(trx, { event: 'device_decided', sub: session.sub, client_id, detail }, by, now);
+  });
+  return done('approved');
+}
+
+const decided = () => invalidRequest('this code was decided already, or has expired');

@@ -1,0 +1,81 @@
+/** Interactions: requests that wait for a person. Each verb records one proof; `resume` goes on from where that leads. */
+import { record, type Requester } from '../events/index.ts';
+import { accessDenied, invalidRequest, type OAuthError } from '../protocol/error.ts';
+import * as consents from '../store/consents.ts';
+import { transact } from '../store/db.ts';
+import * as interactions from '../store/interactions.ts';
+import type { LiveSession } from '../store/sessions.ts';
+import { answerNow, consentKey, situate, type Needs, type Outcome } from './answer.ts';
+import { finishDevice } from './device.ts';
+import { nextStep, type Situation, type Step } from './next-step.ts';
+import { respond } from './response-modes.ts';
+
+/** An interaction opened by its own browser, with everything its pages need. */
+export interface Opened extends Situation {
+  id: string;
+  row: interactions.Interaction;
+  step: Step;
+}
+
+/** Finds out where an interaction stands. @throws OAuthError for an error page, when its client is gone */
+export async function open(
+  deps: Needs,
+  id: string,
+  row: interactions.Interaction,
+  session: LiveSession | undefined,
+  now: Date,
+): Promise<Opened> {
+  const client = await deps.directory.client(row.client_id);
+  if (!client) throw invalidRequest('the application is no longer registered here');
+  const situation = await situate(deps, row.request, row, client, session, now);
+  return { ...situation, id, row, step: nextStep(situation) };
+}
+
+/** Goes on from where the interaction stands: the answer, once, or the step that is next. */
+export async function resume(deps: Needs, opened: Opened, by: Requester): Promise<Outcome> {
+  const device = interactions.deviceOf(opened.row);
+  if (device) return finishDevice(deps, opened, device, by);
+  const { row, request, now, id, step } = opened;
+  if (row.refused_error !== null) {
+    const refusal = accessDenied('the person did not allow the request');
+    if (!(await interactions.answer(deps.db, row, now))) throw alreadyAnswered();
+    return { answer: respond(request, deps.config.ISSUER, refusal), refusal };
+  }
+  const answer = await answerNow(deps, opened, step, { interaction: row, pushed: interactions.pushedOf(row) });
+  if (answer) return answer;
+  if (step === 'done') throw alreadyAnswered();
+  return { interaction: id, step };
+}
+
+export const alreadyAnswered = (): OAuthError => invalidRequest('this request was answered already');
+
+/** The person chose to go on as the one signed in. */
+export async function selectAccount(deps: Needs, { row, session }: Opened): Promise<void> {
+  if (session) await interactions.record(deps.db, row, { selected_sub: session.sub });
+}
+
+/** The person wants to sign in as somebody else: only a sign-in from now on counts. */
+export async function switchAccount(deps: Needs, { row, now }: Opened): Promise<void> {
+  await interactions.record(deps.db, row, { sign_in_after: now, selected_sub: null, consented_sid: null });
+}
+
+/** The person left the sign-in page. */
+export async function cancel(deps: Needs, { row }: Opened): Promise<void> {
+  await interactions.record(deps.db, row, { refused_error: 'access_denied' });
+}
+
+/** The person answered the consent page. A consent is remembered per person, client and resource. */
+export async function decideConsent(deps: Needs, opened: Opened, approved: boolean, by: Requester): Promise<void> {
+  const { row, request, session, client, now } = opened;
+  if (!session) return;
+  const { sub, sid } = session;
+  const { client_id } = client;
+  const key = consentKey(sub, request);
+  await transact(deps.db, async (trx) => {
+    const proof = approved ? { consented_sid: sid } : { refused_error: 'access_denied' };
+    if (!(await interactions.record(trx, row, proof))) return;
+    if (approved) await consents.remember(trx, key, request.scope, now);
+    const detail = { scope: request.scope, resource: key.resource };
+    await record(trx, { event: approved ? 'consent' : 'consent_denied', sub, client_id, detail }, by, now);
+  });
+}

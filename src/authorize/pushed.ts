@@ -1,0 +1,59 @@
+/** Pushed authorization requests (RFC 9126): checked when the client pushes them, opened when the browser comes. */
+import { invalidRequest, OAuthError } from '../protocol/error.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
+import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
+import type { Parameters } from '../protocol/parameters.ts';
+import type { Client } from '../store/clients.ts';
+import { bucketOf, handleFrom, readHandle, type HandleKey } from '../store/handle.ts';
+import * as pushedRequests from '../store/pushed-requests.ts';
+import type { Needs } from './answer.ts';
+import { checkRequest, RefusedAtTarget, targetOf } from './request.ts';
+
+const PREFIX = 'urn:ietf:params:oauth:request_uri:';
+/** Seconds until a browser has to come. */
+const PUSHED_TTL = 90;
+/** Seconds a person has once it came: as long as an interaction. */
+const OPENED_TTL = 3600;
+
+/** RFC 9126 §2.2. */
+export interface PushedResponse {
+  request_uri: string;
+  /** Seconds. */
+  expires_in: number;
+}
+
+/** Checks a request as /authorize would and keeps it. @throws OAuthError: there is no browser to send it by */
+export async function push(deps: Needs, client: Client, parameters: Parameters, now: Date): Promise<PushedResponse> {
+  // §2.1: a reference inside a reference.
+  if (parameters['request_uri'] !== undefined) throw invalidRequest('request_uri cannot be pushed');
+  const request = await checkRequest(deps, client, targetOf(client, parameters), parameters, now, { pushed: true });
+  if (request instanceof RefusedAtTarget) throw request.refusal;
+  // The row may live on once it is opened; its bucket has to hold that.
+  const bucket = bucketOf(secondsAfter(now, PUSHED_TTL + OPENED_TTL));
+  const { handle, ...key } = handleFrom(bucket, deps.random(32));
+  await pushedRequests.insert(deps.db, {
+    ...key,
+    client_id: client.client_id,
+    request,
+    created_at: now,
+    expires_at: secondsAfter(now, PUSHED_TTL),
+  });
+  return { request_uri: `${PREFIX}${handle}`, expires_in: PUSHED_TTL };
+}
+
+export const isPushed = (request_uri: unknown): request_uri is string =>
+  typeof request_uri === 'string' && request_uri.startsWith(PREFIX);
+
+/** The request behind a request_uri of ours; nothing else the browser brought counts. @throws OAuthError for a page */
+export async function openPushed(
+  { db }: Needs,
+  client: Client,
+  request_uri: string,
+  now: Date,
+): Promise<{ request: AuthorizationRequest; pushed: HandleKey }> {
+  const pushed = readHandle(request_uri.slice(PREFIX.length));
+  const until = secondsAfter(now, OPENED_TTL);
+  const request = pushed && (await pushedRequests.open(db, pushed, client.client_id, until, now));
+  if (!request) throw new OAuthError('invalid_request_uri', 'request_uri is not known, has expired or was used');
+  return { request, pushed };
+}

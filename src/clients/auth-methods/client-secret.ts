@@ -1,0 +1,49 @@
+/** Client secrets (RFC 6749 §2.3.1), in the header or in the body. Both prove the same thing, so a client may use either. */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { invalidClient, OAuthError } from '../../protocol/error.ts';
+import { decodeFormValue } from '../../protocol/form-encoding.ts';
+import type { Client } from '../../store/clients.ts';
+import type { Method, Proof } from './method.ts';
+
+export const clientSecretBasic: Method = ({ authorization }) => {
+  if (authorization === undefined) return undefined;
+  const [client_id, secret] = decodeBasic(authorization);
+  return secretProof(client_id, secret);
+};
+
+export const clientSecretPost: Method = ({ client_id, client_secret }) =>
+  client_secret === undefined ? undefined : secretProof(client_id ?? '', client_secret);
+
+const secretProof = (client_id: string, secret: string): Proof => ({
+  client_id,
+  guessable: true,
+  refute: (client, { now }) => (isSecretOf(client, secret, now) ? undefined : 'wrong secret, or not a secret client'),
+});
+
+/** RFC 6749 §2.3.1: both halves are form-encoded before they are joined. */
+function decodeBasic(authorization: string): [client_id: string, client_secret: string] {
+  const match = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization);
+  const text = match ? Buffer.from(match[1]!, 'base64').toString('utf8') : '';
+  const colon = text.indexOf(':');
+  if (colon < 0) throw invalidClient('the Authorization header is not HTTP Basic with a client_id and a secret');
+  try {
+    return [decodeFormValue(text.slice(0, colon)), decodeFormValue(text.slice(colon + 1))];
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    // A secret with a bare % from a client that does not encode: take it as it came.
+    return [text.slice(0, colon), text.slice(colon + 1)];
+  }
+}
+
+const SECRET_METHODS: readonly string[] = ['client_secret_basic', 'client_secret_post'];
+
+function isSecretOf(client: Client, secret: string, now: Date): boolean {
+  if (!SECRET_METHODS.includes(client.token_endpoint_auth_method)) return false;
+  const hash = createHash('sha256').update(secret).digest();
+  let matches = false;
+  for (const { hash: expected, expires_at } of client.secrets) {
+    const live = expires_at === null || expires_at > now;
+    if (timingSafeEqual(hash, expected) && live) matches = true;
+  }
+  return matches;
+}

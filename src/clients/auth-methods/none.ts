@@ -1,0 +1,12 @@
+/** Public clients (RFC 6749 §2.1): a name and no proof. What protects their codes is PKCE. */
+import type { Method } from './method.ts';
+
+export const none: Method = ({ client_id, client_secret, client_assertion, authorization }) => {
+  const silent = client_secret === undefined && client_assertion === undefined && authorization === undefined;
+  if (client_id === undefined || !silent) return undefined;
+  return {
+    client_id,
+    guessable: false,
+    refute: (client) => (client.token_endpoint_auth_method === 'none' ? undefined : 'the client is not public'),
+  };
+};

@@ -1,0 +1,45 @@
+/** private_key_jwt (OpenID Connect Core §9, RFC 7523): the client signs that it is itself, for us, now, once. */
+import { errors, jwtVerify } from 'jose';
+import { ASSERTION_ALGS, checkAssertion, claimedSubject, CLIENT_ASSERTION_TYPE } from '../../protocol/jwt-assertion.ts';
+import { numericDate, secondsAfter } from '../../protocol/numeric-date.ts';
+import { invalidClient, invalidRequest } from '../../protocol/error.ts';
+import type { Client } from '../../store/clients.ts';
+import * as replays from '../../store/replays.ts';
+import type { Method, ProofContext } from './method.ts';
+
+export const privateKeyJwt: Method = ({ client_assertion, client_assertion_type }) => {
+  if (client_assertion === undefined) return undefined;
+  if (client_assertion_type !== CLIENT_ASSERTION_TYPE) throw invalidRequest('client_assertion_type is not supported');
+  const client_id = claimedSubject(client_assertion);
+  if (client_id === undefined) throw invalidClient('client_assertion is not a JWT with a sub');
+  return { client_id, guessable: false, refute: (client, context) => refute(client, client_assertion, context) };
+};
+
+// RFC 7523bis: an assertion may say what it is; anything else it says it is, it is not.
+const TYPS = [undefined, 'JWT', 'client-authentication+jwt'];
+
+async function refute(client: Client, assertion: string, { deps, now }: ProofContext): Promise<string | undefined> {
+  if (client.token_endpoint_auth_method !== 'private_key_jwt') return 'the client does not use private_key_jwt';
+  const registered = client.token_endpoint_auth_signing_alg;
+  try {
+    const { payload, protectedHeader } = await jwtVerify(assertion, deps.clientKeys.keysOf(client), {
+      algorithms: registered === null ? [...ASSERTION_ALGS] : [registered],
+      // Times are checked below, with our own leeway and bounds.
+      clockTolerance: Number.MAX_SAFE_INTEGER,
+      currentDate: now,
+    });
+    if (!TYPS.includes(protectedHeader.typ)) return `typ ${String(protectedHeader.typ)} is not an assertion's`;
+    const { ISSUER, CLIENT_ASSERTION_AUDIENCE } = deps.config;
+    const plain = CLIENT_ASSERTION_AUDIENCE === 'issuer';
+    const audiences = plain ? [ISSUER] : [ISSUER, `${ISSUER}/token`];
+    const claims = checkAssertion(payload, { client_id: client.client_id, audiences, plain, now: numericDate(now) });
+    if (typeof claims === 'string') return claims;
+    // Last, so that only an assertion that would have counted is used up. Kept as long as it could come again.
+    const until = secondsAfter(new Date(claims.exp * 1000), 120);
+    const fresh = await replays.claim(deps.db, `client_assertion ${client.client_id} ${claims.jti}`, until);
+    return fresh ? undefined : 'the assertion was used before';
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return `${error.name}: ${error.message}`;
+    throw error;
+  }
+}

@@ -1,0 +1,189 @@
+/** Dynamic registration (RFC 7591) and its management (RFC 7592): clients that register themselves, within limits. */
+import { timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import type { Deps } from '../deps.ts';
+import { record, type Actor, type Requester } from '../events/index.ts';
+import { SELF_REGISTERABLE, type ClientMetadataInput } from '../protocol/client-metadata.ts';
+import {
+  invalidClientMetadata,
+  invalidRedirectUri,
+  invalidToken,
+  OAuthError,
+  tooManyRequests,
+} from '../protocol/error.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
+import { formatScope, parseScope } from '../protocol/scope.ts';
+import { FADES_AFTER } from '../protocol/throttle.ts';
+import * as clients from '../store/clients.ts';
+import { transact } from '../store/db.ts';
+import * as failures from '../store/failures.ts';
+import { sha256 } from '../store/handle.ts';
+import * as initialAccessTokens from '../store/initial-access-tokens.ts';
+import { insertClient, removeClient, replaceClient, type ClientDocument } from './register.ts';
+
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'random'>;
+
+/** Clients that one network may register until it has been quiet for a day, where nobody has to show a token. */
+const OPEN_QUOTA = 100;
+
+/** A registration, and the token that manages it. RFC 7591 §3.2.1, RFC 7592 §3. */
+export type Registered = ClientDocument & { registration_access_token: string; registration_client_uri: string };
+
+/**
+ * Registers a client. With REGISTRATION=token an initial access token is used up in the same transaction.
+ * @throws OAuthError invalid_token, invalid_redirect_uri, invalid_client_metadata, too_many_requests
+ */
+export async function registerSelf(
+  deps: Needs,
+  document: unknown,
+  initial_access_token: string | undefined,
+  by: Requester,
+  now: Date,
+): Promise<Registered> {
+  const metadata = await selfMetadata(deps, document);
+  if (deps.config.REGISTRATION === 'open') await countAgainstQuota(deps, by, now);
+  const registration_access_token = deps.random(32).toString('base64url');
+  const registered = await naming(() =>
+    transact(deps.db, async (trx) => {
+      if (deps.config.REGISTRATION === 'token') {
+        const hash = sha256(initial_access_token ?? '');
+        if (!(await initialAccessTokens.use(trx, hash, now)))
+          throw invalidToken('the initial access token is not valid');
+      }
+      const owner = { registered_by: 'self', registration_token_hash: sha256(registration_access_token) } as const;
+      return insertClient(deps, trx, { metadata }, owner, by, now);
+    }),
+  );
+  return managed(deps, registered, registration_access_token);
+}
+
+/** The client that a registration token manages. Unknown client and wrong token are one answer. @throws OAuthError invalid_token */
+export async function authenticateRegistration(
+  { db }: Needs,
+  client_id: string,
+  registration_access_token: string,
+): Promise<clients.Client> {
+  const client = await clients.find(db, client_id);
+  const hash = client?.registration_token_hash;
+  if (!client || !hash || !timingSafeEqual(hash, sha256(registration_access_token))) {
+    throw invalidToken('the registration access token is not valid');
+  }
+  return client;
+}
+
+/** Replaces the client's metadata, whole, and its registration token (RFC 7592 §2.2). @throws OAuthError */
+export async function replaceSelf(
+  deps: Needs,
+  client: clients.Client,
+  document: unknown,
+  by: Requester,
+  now: Date,
+): Promise<Registered> {
+  const sent = z.looseObject({ client_id: z.string(), client_secret: z.string().optional() }).safeParse(document);
+  if (!sent.success || sent.data.client_id !== client.client_id) {
+    throw invalidClientMetadata('client_id must be that of the client');
+  }
+  const { client_secret } = sent.data;
+  if (client_secret !== undefined && !client.secrets.some(({ hash }) => hash.equals(sha256(client_secret)))) {
+    throw invalidClientMetadata('client_secret is not the client’s');
+  }
+  const metadata = await selfMetadata(deps, document);
+  const registration_access_token = deps.random(32).toString('base64url');
+  const registration_token_hash = sha256(registration_access_token);
+  const replaced = await naming(() =>
+    transact(deps.db, (trx) => replaceClient(deps, trx, client, metadata, { registration_token_hash }, by, now)),
+  );
+  deps.directory.clear();
+  return managed(deps, replaced, registration_access_token);
+}
+
+/** Deletes the client and ends everything it was granted (RFC 7592 §2.3). */
+export async function removeSelf(deps: Needs, client: clients.Client, by: Requester, now: Date): Promise<void> {
+  await removeClient(deps, client.client_id, by, now);
+  deps.directory.clear();
+}
+
+/** Adds what manages a registration. */
+export const managed = ({ config }: Pick<Needs, 'config'>, document: ClientDocument, token: string): Registered => ({
+  ...document,
+  registration_access_token: token,
+  registration_client_uri: `${config.ISSUER}/register/${document.client_id}`,
+});
+
+/** What a stranger may say of a client: the standards' own members, and no more scope than is open to strangers. */
+async function selfMetadata({ config, directory }: Needs, document: unknown): Promise<ClientMetadataInput> {
+  const sent = z.record(z.string(), z.unknown()).safeParse(document);
+  if (!sent.success) throw invalidClientMetadata('the body must be a JSON object');
+  // RFC 7591 §2: members that are not understood are ignored; so are those that only an operator may set.
+  const metadata = Object.fromEntries(
+    Object.entries(sent.data).filter(([name, value]) => SELF_REGISTERABLE.has(name) && value !== null),
+  );
+  const { scope, grant_types } = metadata;
+  if (Array.isArray(grant_types) && grant_types.includes('client_credentials') && config.REGISTRATION === 'open') {
+    throw invalidClientMetadata('client_credentials is for clients that somebody vouches for');
+  }
+  const known = await directory.scopes();
+  const open = parseScope(config.REGISTRATION_SCOPE).filter((name) => known.has(name));
+  const wanted = typeof scope === 'string' ? parseScope(scope) : open;
+  return { ...metadata, scope: formatScope(wanted.filter((name) => open.includes(name))) };
+}
+
+async function countAgainstQuota({ db }: Needs, { network }: Requester, now: Date): Promise<void> {
+  const key = `registration:${network}`;
+  const counts = await failures.count(db, [key], now, secondsAfter(now, -FADES_AFTER));
+  if ((counts.get(key) ?? 0) > OPEN_QUOTA) {
+    throw tooManyRequests('too many clients were registered from here', { retry_after: FADES_AFTER });
+  }
+}
+
+/** Makes an initial access token. It is shown once. `expires_in` in seconds. */
+export async function createInitialAccessToken(
+  { db, random }: Pick<Needs, 'db' | 'random'>,
+  { label = null, uses, expires_in }: { label?: string | null | undefined; uses: number; expires_in: number },
+  by: Actor,
+  now: Date,
+): Promise<{
+  token_id: string;
+  initial_access_token: string;
+  label: string | null;
+  uses_left: number;
+  expires_at: Date;
+}> {
+  const initial_access_token = random(32).toString('base64url');
+  const token_id = random(9).toString('base64url');
+  const shown = { token_id, label, uses_left: uses, expires_at: secondsAfter(now, expires_in) };
+  await transact(db, async (trx) => {
+    await initialAccessTokens.insert(trx, { ...shown, hash: sha256(initial_access_token), created_at: now });
+    await record(trx, { event: 'registration_token_created', detail: { token_id } }, by, now);
+  });
+  return { ...shown, initial_access_token };
+}
+
+/** Takes an initial access token back; false when there is none. */
+export function removeInitialAccessToken(
+  { db }: Pick<Needs, 'db'>,
+  token_id: string,
+  by: Actor,
+  now: Date,
+): Promise<boolean> {
+  return transact(db, async (trx) => {
+    if (!(await initialAccessTokens.remove(trx, token_id))) return false;
+    await record(trx, { event: 'registration_token_deleted', detail: { token_id } }, by, now);
+    return true;
+  });
+}
+
+const REDIRECT_MEMBERS = new Set(['redirect_uris', 'post_logout_redirect_uris']);
+
+/** RFC 7591 §3.2.2: which of the two errors a problem is. */
+async function naming<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof OAuthError || !(error instanceof z.ZodError)) throw error;
+    const [issue] = error.issues;
+    const member = String(issue?.path[0] ?? 'the document');
+    const problem = `${member}: ${issue?.message ?? 'is not valid'}`;
+    throw REDIRECT_MEMBERS.has(member) ? invalidRedirectUri(problem) : invalidClientMetadata(problem);
+  }
+}

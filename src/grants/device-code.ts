@@ -1,0 +1,44 @@
+/** grant_type=urn:ietf:params:oauth:grant-type:device_code (RFC 8628 §3.4): the device asks until its person has decided. */
+import { z } from 'zod';
+import { expiredToken, accessDenied, authorizationPending, invalidGrant, slowDown } from '../protocol/error.ts';
+import type { OAuthError } from '../protocol/error.ts';
+import { narrowResource, parseResource } from '../protocol/resource.ts';
+import * as deviceCodes from '../store/device-codes.ts';
+import { readHandle } from '../store/handle.ts';
+import { drawRefreshToken } from '../tokens/prepare.ts';
+import { authorizationOf, type Grant } from './grant.ts';
+
+const parameters = z.object({ device_code: z.string().max(512), resource: z.array(z.string()).optional() });
+
+export const deviceCode: Grant<z.infer<typeof parameters>> = {
+  parameters,
+  async authorize(context, { device_code, resource: sent }) {
+    const { deps, client, now } = context;
+    const resource = parseResource(sent);
+    const device = readHandle(device_code);
+    if (!device) throw REFUSALS.unknown();
+    const refresh = client.grant_types.includes('refresh_token')
+      ? drawRefreshToken(deps, client, device.expires_bucket, now)
+      : null;
+    const poll = { device, client_id: client.client_id, resource, refresh_token: refresh };
+    const granted = await deviceCodes.redeem(deps.db, poll, now);
+    if (!granted) throw REFUSALS[await deviceCodes.poll(deps.db, poll, now)]();
+    return authorizationOf(context, granted, {
+      scope: granted.scope,
+      resource: narrowResource(resource, granted.resource),
+      nonce: null,
+      refresh_token: refresh?.refresh_token,
+    });
+  },
+};
+
+/** RFC 8628 §3.5. */
+const REFUSALS: Record<deviceCodes.PollRefusal, () => OAuthError> = {
+  unknown: () => invalidGrant('the device code is not valid'),
+  used: () => invalidGrant('the device code was used before'),
+  ended: () => invalidGrant('the authorization has ended, or does not cover what was asked'),
+  denied: () => accessDenied('the person did not allow the request'),
+  expired: () => expiredToken('the device code has expired'),
+  slow_down: () => slowDown('ask less often: five seconds more between two requests'),
+  pending: () => authorizationPending('the person has not decided yet'),
+};

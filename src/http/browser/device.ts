@@ -1,0 +1,54 @@
+/** /device (RFC 8628 §3.3): where people bring the code of a device. Deciding about it is an interaction like any other. */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { enterUserCode, WRONG_CODE } from '../../authorize/device.ts';
+import { deviceDonePage, devicePage } from '../../views/device.ts';
+import { limited } from '../rate-limit.ts';
+import { formOf, queryOf, requesterOf, requireForm, route, textOf } from '../request.ts';
+import { browserOf, hashOf, sendPage, urlOf, type Context } from './context.ts';
+import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+
+const bindingOf = (browser: string): Binding => ['device', browser, ''];
+
+export function device(app: FastifyInstance, context: Context): void {
+  const { deps } = context;
+  const show = (reply: FastifyReply, browser: string, user_code: string, problem?: string): FastifyReply =>
+    sendPage(
+      context,
+      reply,
+      (frame) =>
+        devicePage({
+          frame,
+          action: urlOf(context, '/device'),
+          form_token: formToken(deps, bindingOf(browser)),
+          user_code: user_code.slice(0, 32),
+          problem,
+        }),
+      { status: problem === undefined ? 200 : 400 },
+    );
+
+  route(app, '/device', {
+    options: limited(app, deps.config.LOGIN_RATE_LIMIT),
+    // verification_uri_complete fills the code in, and still asks (§3.3.1): a link must not decide for a person.
+    GET: (request, reply) =>
+      show(reply, browserOf(context, request, reply), textOf(queryOf(request), 'user_code') ?? ''),
+    async POST(request, reply) {
+      requireForm(request);
+      const form = formOf(request);
+      requireSameOrigin(deps, request);
+      const browser = browserOf(context, request, reply);
+      requireFormToken(deps, textOf(form, 'form_token'), bindingOf(browser));
+      const typed = textOf(form, 'user_code') ?? '';
+      const entered = await enterUserCode(deps, typed, hashOf(browser), requesterOf(request), deps.clock());
+      if (entered === WRONG_CODE)
+        return show(reply, browser, typed, 'That code isn’t one that a device is waiting for.');
+      return reply.redirect(urlOf(context, `/interaction/${entered.interaction}`), 303);
+    },
+  });
+
+  route(app, '/device/done', {
+    GET(request, reply) {
+      const outcome = textOf(queryOf(request), 'outcome') === 'approved' ? 'approved' : 'denied';
+      return sendPage(context, reply, (frame) => deviceDonePage({ frame, outcome }));
+    },
+  });
+}

@@ -1,0 +1,149 @@
+/** Device codes: waiting for a person's decision elsewhere, polled meanwhile, redeemed once. */
+import { sql, type Selectable } from 'kysely';
+import type { GrantedToPerson } from './authorization-codes.ts';
+import { uniqueViolation, type Db } from './db.ts';
+import type { HandleKey } from './handle.ts';
+import type { Grant } from './grants.ts';
+import type { Database } from './schema.ts';
+
+export type DeviceCode = Selectable<Database['device_codes']>;
+
+/** False when the user code is taken: draw another. */
+export async function insert(
+  db: Db,
+  code: Omit<DeviceCode, 'polled_at' | 'grant_id' | 'denied_at' | 'used_at'>,
+): Promise<boolean> {
+  try {
+    await db.insertInto('device_codes').values(code).execute();
+    return true;
+  } catch (error) {
+    if (uniqueViolation(error) === undefined) throw error;
+    return false;
+  }
+}
+
+/** A code that still waits for its person. */
+export const findPending = (db: Db, user_code_hash: Buffer, now: Date): Promise<DeviceCode | undefined> =>
+  db
+    .selectFrom('device_codes')
+    .selectAll()
+    .where('user_code_hash', '=', user_code_hash)
+    .where('grant_id', 'is', null)
+    .where('denied_at', 'is', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+
+/**
+ * Writes the grant that a person agreed to. One statement: the session must live, the interaction be unanswered and the
+ * code undecided, or nothing is written. Of an approval and a denial at once, one wins.
+ */
+export async function approve(
+  db: Db,
+  given: {
+    device: HandleKey;
+    session: HandleKey;
+    interaction: HandleKey;
+    grant: Pick<Grant, 'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'offline'>;
+  },
+  now: Date,
+): Promise<boolean> {
+  const { device, session, interaction, grant } = given;
+  const { rows } = await sql`
+    with live as (
+      select sid, sub, auth_time, acr, amr from sessions
+      where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
+        and ended_at is null and expires_at > ${now} for share
+    ), decided as (
+      update device_codes set grant_id = ${grant.grant_id}
+      where expires_bucket = ${device.expires_bucket} and hash = ${device.hash} and grant_id is null
+        and denied_at is null and expires_at > ${now} and exists (select from live)
+      returning expires_bucket
+    ), answered as (
+      update interactions set answered_at = ${now}
+      where expires_bucket = ${interaction.expires_bucket} and hash = ${interaction.hash} and answered_at is null
+        and exists (select from decided)
+    ), used as (
+      -- Who registered itself and is never used goes again; a note a day is enough to know.
+      update clients set last_used_at = ${now}
+      where client_id = ${grant.client_id} and registered_by = 'self' and exists (select from live)
+        and (last_used_at is null or last_used_at < ${now}::timestamptz - interval '1 day')
+    )
+    insert into grants (expires_bucket, grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, offline,
+      created_at, expires_at)
+    select decided.expires_bucket, ${grant.grant_id}, ${grant.client_id}, sub, sid, ${grant.scope}::text[],
+      ${grant.resource}::text[], auth_time, acr, amr, ${grant.offline}::boolean, ${now}::timestamptz,
+      ${grant.expires_at}::timestamptz
+    from live, decided returning 1`.execute(db);
+  return rows.length > 0;
+}
+
+/** Ends the waiting without a grant; false when it was decided already. */
+export async function deny(db: Db, { expires_bucket, hash }: HandleKey, now: Date): Promise<boolean> {
+  const result = await db
+    .updateTable('device_codes')
+    .set({ denied_at: now })
+    .where('expires_bucket', '=', expires_bucket)
+    .where('hash', '=', hash)
+    .where('grant_id', 'is', null)
+    .where('denied_at', 'is', null)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** What a device presents when it polls. */
+export interface Poll {
+  device: HandleKey;
+  client_id: string;
+  resource: readonly string[];
+  refresh_token: { hash: Buffer; expires_at: Date } | null;
+}
+
+/** Claims an approved code and writes its refresh token, in one statement. Undefined when nothing was claimed. */
+export async function redeem(db: Db, p: Poll, now: Date): Promise<GrantedToPerson | undefined> {
+  const { rows } = await sql<GrantedToPerson>`
+    with claimed as (
+      update device_codes d set used_at = ${now}
+      from grants g
+      where d.expires_bucket = ${p.device.expires_bucket} and d.hash = ${p.device.hash} and d.client_id = ${p.client_id}
+        and d.used_at is null and d.expires_at > ${now}
+        and g.expires_bucket = d.expires_bucket and g.grant_id = d.grant_id
+        and g.revoked_at is null and g.expires_at > ${now} and ${p.resource}::text[] <@ g.resource
+      returning g.*
+    ), given as (
+      insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
+      select expires_bucket, ${p.refresh_token?.hash ?? null}::bytea, grant_id, ${now}::timestamptz,
+        least(${p.refresh_token?.expires_at ?? null}::timestamptz, expires_at)
+      from claimed where ${p.refresh_token !== null}::boolean
+    )
+    select claimed.*, u.username, u.email, u.email_verified, u.claims, u.updated_at
+    from claimed join users u on u.sub = claimed.sub`.execute(db);
+  return rows[0];
+}
+
+export type PollRefusal = 'unknown' | 'expired' | 'denied' | 'used' | 'ended' | 'slow_down' | 'pending';
+
+/** Seconds that each poll too early adds to the interval (RFC 8628 §3.5). */
+const SLOWER_BY = 5;
+
+/** Why a poll gave nothing, counting it: one that came before the interval was over lengthens it. */
+export async function poll(db: Db, { device, client_id }: Poll, now: Date): Promise<PollRefusal> {
+  const { rows } = await sql<{ why: PollRefusal }>`
+    with before as (
+      select *, polled_at is not null and polled_at > ${now}::timestamptz - make_interval(secs => poll_interval) as early
+      from device_codes
+      where expires_bucket = ${device.expires_bucket} and hash = ${device.hash} and client_id = ${client_id} for update
+    ), counted as (
+      update device_codes d set polled_at = ${now},
+        poll_interval = d.poll_interval + case when before.early then ${SLOWER_BY}::int else 0 end
+      from before where d.expires_bucket = before.expires_bucket and d.hash = before.hash
+    )
+    select case
+      when used_at is not null then 'used'
+      when denied_at is not null then 'denied'
+      when expires_at <= ${now} then 'expired'
+      when grant_id is not null then 'ended'
+      when early then 'slow_down'
+      else 'pending' end as why
+    from before`.execute(db);
+  return rows[0]?.why ?? 'unknown';
+}

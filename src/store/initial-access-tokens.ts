@@ -1,0 +1,34 @@
+/** Initial access tokens (RFC 7591 §1.2): what lets a stranger register a client, so many times, until a day. */
+import { sql, type Selectable } from 'kysely';
+import type { Db, Trx } from './db.ts';
+import type { Database } from './schema.ts';
+
+export type InitialAccessToken = Selectable<Database['initial_access_tokens']>;
+
+export async function insert(trx: Trx, token: InitialAccessToken): Promise<void> {
+  await trx.insertInto('initial_access_tokens').values(token).execute();
+}
+
+/** Uses a token once; false when it is unknown, expired or used up. */
+export async function use(trx: Trx, hash: Buffer, now: Date): Promise<boolean> {
+  const result = await trx
+    .updateTable('initial_access_tokens')
+    .set({ uses_left: sql`uses_left - 1` })
+    .where('hash', '=', hash)
+    .where('uses_left', '>', 0)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+export const list = (db: Db): Promise<Array<Omit<InitialAccessToken, 'hash'>>> =>
+  db
+    .selectFrom('initial_access_tokens')
+    .select(['token_id', 'label', 'uses_left', 'created_at', 'expires_at'])
+    .orderBy('created_at')
+    .execute();
+
+export async function remove(trx: Trx, token_id: string): Promise<boolean> {
+  const result = await trx.deleteFrom('initial_access_tokens').where('token_id', '=', token_id).executeTakeFirst();
+  return result.numDeletedRows > 0n;
+}

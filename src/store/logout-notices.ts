@@ -1,0 +1,57 @@
+/** The outbox of back-channel logout: written with the sign-out, emptied by a worker, never on anybody's request path. */
+import { sql, type Selectable } from 'kysely';
+import type { Db, Trx } from './db.ts';
+import type { Database } from './schema.ts';
+
+export type LogoutNotice = Selectable<Database['logout_notices']>;
+
+/** Owes a notice to every client that was granted something under these sessions and wants to be told. */
+export async function enqueue(trx: Trx, sids: readonly string[], now: Date): Promise<void> {
+  if (sids.length === 0) return;
+  await sql`
+    insert into logout_notices (client_id, sub, sid, next_at, created_at)
+    select distinct g.client_id, g.sub, g.sid, ${now}::timestamptz, ${now}::timestamptz
+    from grants g join clients c using (client_id)
+    where g.sid = any(${sids}::text[]) and g.expires_at > ${now} and c.backchannel_logout_uri is not null`.execute(trx);
+}
+
+/** A notice with where it goes. */
+export type Due = LogoutNotice & { backchannel_logout_uri: string };
+
+/**
+ * Takes up to `limit` notices that are due. Each is put off until `lease_until` in the same statement: another process
+ * leaves it alone meanwhile, and one that dies with it in hand loses nothing.
+ */
+export async function take(db: Db, limit: number, lease_until: Date, now: Date): Promise<Due[]> {
+  const { rows } = await sql<Due>`
+    update logout_notices n set attempts = n.attempts + 1, next_at = ${lease_until}
+    from clients c
+    where c.client_id = n.client_id and c.backchannel_logout_uri is not null and n.notice_id in (
+      select notice_id from logout_notices where dead_at is null and next_at <= ${now}
+      order by next_at limit ${limit} for update skip locked)
+    returning n.*, c.backchannel_logout_uri`.execute(db);
+  return rows;
+}
+
+export async function delivered(db: Db, notice_id: string): Promise<void> {
+  await db.deleteFrom('logout_notices').where('notice_id', '=', notice_id).execute();
+}
+
+/** Puts a notice off, or, with `dead_at`, aside: an operator may look at it, nobody sends it again. */
+export async function failed(
+  db: Db,
+  notice_id: string,
+  outcome: { next_at: Date; dead_at: Date | null; last_failure: string },
+): Promise<void> {
+  await db.updateTable('logout_notices').set(outcome).where('notice_id', '=', notice_id).execute();
+}
+
+/** What could not be delivered, latest first. */
+export const dead = (db: Db, limit: number): Promise<LogoutNotice[]> =>
+  db
+    .selectFrom('logout_notices')
+    .selectAll()
+    .where('dead_at', 'is not', null)
+    .orderBy('notice_id', 'desc')
+    .limit(limit)
+    .execute();

@@ -1,0 +1,33 @@
+/** Logout tokens (OpenID Connect Back-Channel Logout §2.4): told to a client, about one session. */
+import { SignJWT } from 'jose';
+import type { Deps } from '../deps.ts';
+import { numericDate } from '../protocol/numeric-date.ts';
+import type { Client } from '../store/clients.ts';
+
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+/** Seconds: §2.4 asks for two minutes at most. */
+const LIFE = 120;
+
+/** A new token for each try: a fresh `jti`, so that a client that saw one before does not take it for a replay. */
+export async function issueLogoutToken(
+  { config, keys, random }: Pick<Deps, 'config' | 'keys' | 'random'>,
+  client: Client,
+  { sub, sid }: { sub: string; sid: string },
+  now: Date,
+): Promise<string> {
+  const alg = client.id_token_signed_response_alg;
+  const key = keys.active(alg, now);
+  const iat = numericDate(now);
+  // There is no nonce: it would make this an ID token to a careless reader.
+  const claims = {
+    iss: config.ISSUER,
+    sub,
+    aud: client.client_id,
+    iat,
+    exp: iat + LIFE,
+    jti: random(16).toString('base64url'),
+    events: { [EVENT]: {} },
+    sid,
+  };
+  return new SignJWT(claims).setProtectedHeader({ typ: 'logout+jwt', alg, kid: key.kid }).sign(key.private_key);
+}

@@ -1,0 +1,144 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { deliverNotices } from '../../src/sessions/notices.ts';
+import { setDisabled } from '../../src/users/accounts.ts';
+import { testApp, type TestApp } from '../support/app.ts';
+import { aClient, aUser, BY, formTokenOf, signIn, someTokens, type TestBrowser } from '../support/fixtures.ts';
+
+let at: TestApp;
+let server: Server;
+let uri: string;
+let status = 200;
+let received: string[] = [];
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      received.push(new URLSearchParams(body).get('logout_token') ?? '');
+      response.writeHead(status).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  uri = `http://${host}/backchannel`;
+  at = await testApp({ config: { OUTBOUND_ALLOW: [host] } });
+});
+afterAll(async () => {
+  server.close();
+  await at.close();
+});
+beforeEach(() => {
+  status = 200;
+  received = [];
+});
+
+const signOut = async (browser: TestBrowser): Promise<void> => {
+  const page = await browser.get('/logout');
+  await browser.post('/logout', { action: 'logout', form_token: formTokenOf(page) });
+};
+
+const deliver = async (): Promise<void> => {
+  while ((await deliverNotices(at.deps)) > 0);
+};
+
+const verify = async (token: string, audience: string) => {
+  const jwks = (await at.app.inject('/jwks')).json<JSONWebKeySet>();
+  return jwtVerify(token, createLocalJWKSet(jwks), {
+    issuer: 'https://id.example.test',
+    audience,
+    typ: 'logout+jwt',
+    currentDate: at.clock.now(),
+  });
+};
+
+test('Back-Channel Logout §2.4: a sign-out is told by a logout token, without nonce and with the one event', async () => {
+  const client = await aClient(at, { backchannel_logout_uri: uri, skip_consent: true });
+  const { browser, user, tokens } = await someTokens(at, { client });
+  const { sid } = JSON.parse(Buffer.from(tokens.id_token.split('.')[1]!, 'base64url').toString()) as { sid: string };
+  await signOut(browser);
+  expect(received).toEqual([]);
+  await deliver();
+  expect(received).toHaveLength(1);
+  const { payload } = await verify(received[0]!, client.client_id);
+  expect(payload).toMatchObject({
+    sub: user.sub,
+    sid,
+    events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+  });
+  expect(Object.keys(payload['events'] as object)).toHaveLength(1);
+  expect(payload).not.toHaveProperty('nonce');
+  expect(payload.exp! - payload.iat!).toBeLessThanOrEqual(120);
+});
+
+test('clients that know nothing of the session, or do not want to be told, are not told', async () => {
+  const quiet = await aClient(at, { skip_consent: true });
+  await aClient(at, { backchannel_logout_uri: uri });
+  const { browser } = await someTokens(at, { client: quiet });
+  await signOut(browser);
+  await deliver();
+  expect(received).toEqual([]);
+});
+
+test('a client that fails is asked again, later and later, with a fresh jti each time', async () => {
+  const client = await aClient(at, { backchannel_logout_uri: uri, skip_consent: true });
+  const { browser } = await someTokens(at, { client });
+  status = 500;
+  await signOut(browser);
+  await deliver();
+  expect(received).toHaveLength(1);
+  await deliver();
+  expect(received).toHaveLength(1);
+  at.clock.advance(21);
+  status = 204;
+  await deliver();
+  expect(received).toHaveLength(2);
+  const [first, second] = await Promise.all(received.map((token) => verify(token, client.client_id)));
+  expect(first!.payload.jti).not.toBe(second!.payload.jti);
+  at.clock.advance(3600);
+  await deliver();
+  expect(received).toHaveLength(2);
+});
+
+test('a client that never answers ends as a dead letter, and nobody waits for it at sign-out', async () => {
+  const client = await aClient(at, { backchannel_logout_uri: uri, skip_consent: true });
+  const { browser } = await someTokens(at, { client });
+  status = 503;
+  await signOut(browser);
+  for (let attempt = 0; attempt < 12; attempt += 1) {
+    await deliver();
+    at.clock.advance(12_000);
+  }
+  expect(received).toHaveLength(10);
+  const dead = await at.deps.db
+    .selectFrom('logout_notices')
+    .selectAll()
+    .where('client_id', '=', client.client_id)
+    .execute();
+  expect(dead).toMatchObject([{ attempts: 10, last_failure: 'the client answered 503', dead_at: expect.any(Date) }]);
+});
+
+test('two processes deliver each notice once', async () => {
+  const other = await testApp({ config: at.deps.config, database: at.database, clock: at.clock });
+  const client = await aClient(at, { backchannel_logout_uri: uri, skip_consent: true });
+  const user = await aUser(at);
+  for (let sessions = 0; sessions < 5; sessions += 1) {
+    const browser = await signIn(at, user);
+    await someTokens(at, { client, user, browser });
+    await signOut(browser);
+  }
+  await Promise.all([deliverNotices(at.deps), deliverNotices(other.deps), deliverNotices(at.deps)]);
+  expect(received).toHaveLength(5);
+  await other.close();
+});
+
+test('disabling a person tells the clients of every session', async () => {
+  const client = await aClient(at, { backchannel_logout_uri: uri, skip_consent: true });
+  const { user } = await someTokens(at, { client });
+  await setDisabled(at.deps, user.sub, true, BY, at.clock.now());
+  await deliver();
+  expect(received).toHaveLength(1);
+});
