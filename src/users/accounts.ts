@@ -173,7 +173,7 @@ function checkNames({
 }
 
 async function hashPassword(deps: Needs, password: string, names: readonly string[]): Promise<string> {
-  const problem = passwordProblem(password, deps.config.PASSWORD_MIN_LENGTH, names);
+  const problem = await passwordProblem(password, deps.config.PASSWORD_MIN_LENGTH, names);
   if (problem !== undefined) throw new AccountProblem(`the password ${problem}`, 'invalid');
   return deps.passwords.turn(() => deps.passwords.hash(password));
 }

@@ -51,7 +51,7 @@ test.each([
   [['clients', 'nonsense'], /^error: unknown command 'nonsense'\n$/],
   [['migrate', 'nonsense'], /^error: .*nonsense|too many arguments/],
   [['clients', 'create', '--nme', 'x'], /^error: unknown option '--nme' \(Did you mean --name\?\)\n$/],
-  [['clients', 'create', '--preset', 'device'], /^error: .*Allowed choices are web, spa, native, m2m\.\n$/],
+  [['clients', 'create', '--preset', 'kiosk'], /^error: .*Allowed choices are web, spa, native, device, m2m\.\n$/],
   [['clients', 'create', '--grant-type', 'implicit'], /^error: .*Allowed choices are authorization_code, /],
   [['clients', 'create', '--access-token-ttl', '7x'], /^error: .*7d\.\n$/],
   [['clients', 'create', '--if-not-exists'], /^error: --if-not-exists needs --client-id\n$/],

@@ -112,7 +112,14 @@ test('ASVS 6.2.12: a password that is the account’s own name is refused, in an
   );
 });
 
-test.each(['eight ch', '👍👍👍👍👍👍👍👍', 'x'.repeat(64), 'é'.repeat(512), '        ', '12345678'])(
+test.each(['password', '12345678', 'QWERTY123', 'iloveyou', 'sunshine'])(
+  'NIST 800-63B-4 §3.1.1.2, ASVS 6.2.4: %s is refused: it is among the first that anybody tries',
+  async (password) => {
+    await expect(aUser(at, { password })).rejects.toMatchObject(invalid);
+  },
+);
+
+test.each(['eight ch', '👍👍👍👍👍👍👍👍', 'x'.repeat(64), 'é'.repeat(512), '        ', '73195028'])(
   'NIST 800-63B-4 §3.1.1.2: no composition rules: %s signs in',
   async (password) => {
     await signIn(at, await aUser(at, { password }), password);

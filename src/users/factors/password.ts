@@ -47,10 +47,26 @@ export function createPasswordHasher(): PasswordHasher {
 // NIST 800-63B-4 §3.1.1.2: the same text typed on another keyboard is the same password.
 const prepared = (password: string): string => password.normalize('NFKC');
 
-/** Why a password cannot be set, or undefined when it can. Length only: no composition rules. */
-export function passwordProblem(password: string, min_length: number, names: readonly string[]): string | undefined {
+/** Why a password cannot be set, or undefined when it can. Length and the blocklist: no composition rules. */
+export async function passwordProblem(
+  password: string,
+  min_length: number,
+  names: readonly string[],
+): Promise<string | undefined> {
   if ([...password].length < min_length) return `must have at least ${min_length} characters`;
   if (Buffer.byteLength(password) > PASSWORD_MAX_BYTES) return `must have at most ${PASSWORD_MAX_BYTES} bytes`;
   const folded = password.toLowerCase();
-  return names.some((name) => name.toLowerCase() === folded) ? 'must not be the name of the account' : undefined;
+  if (names.some((name) => name.toLowerCase() === folded)) return 'must not be the name of the account';
+  return (await isCommon(folded)) ? 'is one of the most common ones, and among the first to be tried' : undefined;
+}
+
+let common: ReadonlySet<string> | undefined;
+
+/** NIST 800-63B-4 §3.1.1.2: is it on the list of breached and usual passwords? Loaded at the first question. */
+async function isCommon(folded: string): Promise<boolean> {
+  if (!common) {
+    const { dictionary } = await import('@zxcvbn-ts/language-common');
+    common = new Set(dictionary['passwords-common'] as readonly string[]);
+  }
+  return common.has(folded) || folded === 'postern';
 }
