@@ -125,7 +125,7 @@ export const checks = {
 } as const satisfies Record<string, Check>;
 
 /** What `dev` seeds: their secrets are public. */
-const DEMO_CLIENTS = ['demo-web', 'demo-spa', 'demo-m2m'];
+const DEMO_CLIENTS = ['demo-web', 'demo-spa', 'demo-device', 'demo-m2m'];
 
 function risksOf(client: clients.ClientRow, inProduction: boolean): Finding[] {
   const { client_id, redirect_uris, application_type } = client;

@@ -70,6 +70,10 @@ function demoClients(
       },
     },
     {
+      client_id: 'demo-device',
+      metadata: { ...presets.device, client_name: 'Demo Device', scope: person },
+    },
+    {
       ...DEMO_M2M,
       metadata: { ...presets.m2m, client_name: 'Demo Service', scope: 'notes:read notes:write' },
     },

@@ -142,6 +142,16 @@ export async function tour(
   await open('login-again', requested({ prompt: 'login' }));
   await page.fill('#password', 'not it');
   await press('login-again-problem', '#login-submit');
+  await open('device', '/device');
+  await page.fill('#user_code', 'BBBB-BBBB');
+  await press('device-problem', '#device-submit');
+  const started = await page.request.post(`${issuer}/device_authorization`, {
+    form: { client_id: 'demo-device', scope: 'openid notes:read' },
+  });
+  const { verification_uri_complete } = (await started.json()) as { verification_uri_complete: string };
+  await open('device-filled', verification_uri_complete);
+  await press('consent-device', '#device-submit');
+  await press('device-done', '#consent-approve');
   await open('account', '/account');
   await open('error-redirect-uri', requested({ redirect_uri: 'https://elsewhere.example.test/' }));
   await open('error-client', requested({ client_id: 'nobody' }));

@@ -1,0 +1,126 @@
+/** The same libraries in the flows beyond the code flow: pushed requests, devices, signatures, registration, notices. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import * as jose from 'jose';
+import * as client from 'openid-client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { presets } from '../../src/protocol/client-metadata.ts';
+import { deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';
+import { aClient, aPublicClient, aService, aUser, type AClient } from '../support/fixtures.ts';
+import { Visitor } from '../support/visitor.ts';
+
+const REDIRECT_URI = 'http://localhost:5555/callback';
+const insecure = { execute: [client.allowInsecureRequests] };
+
+/** A client's endpoint for logout tokens. */
+const told: string[] = [];
+const listener = createServer((request, response) => {
+  let body = '';
+  request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+  request.on('end', () => {
+    told.push(new URLSearchParams(body).get('logout_token') ?? '');
+    response.writeHead(200).end();
+  });
+});
+
+let deployment: Deployment;
+let username: string;
+let service: AClient;
+let keys: jose.GenerateKeyPairResult;
+let noticeUri: string;
+stopServersAfterwards();
+beforeAll(async () => {
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(listener.address() as AddressInfo).port}`;
+  noticeUri = `http://${host}/backchannel`;
+  keys = await jose.generateKeyPair('ES256', { extractable: true });
+  const jwk = { ...(await jose.exportJWK(keys.publicKey)), kid: 'one', kty: 'EC' as const };
+  deployment = await deploy({
+    env: { REGISTRATION: 'open', OUTBOUND_ALLOW: host },
+    prepare: async (at) =>
+      (service = await aService(at, { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] } })),
+  });
+  ({ username } = await aUser(deployment.test));
+});
+afterAll(() => {
+  listener.close();
+});
+
+const discovered = (of: AClient, auth?: client.ClientAuth): Promise<client.Configuration> =>
+  client.discovery(new URL(deployment.issuer), of.client_id, of.client_secret || undefined, auth, insecure);
+
+test('openid-client: client_credentials with private_key_jwt (RFC 7523)', async () => {
+  const auth = client.PrivateKeyJwt({ key: keys.privateKey, kid: 'one' });
+  const config = await discovered(service, auth);
+  const tokens = await client.clientCredentialsGrant(config, { scope: 'jobs:read' });
+  expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'jobs:read' });
+  expect(await client.tokenIntrospection(config, tokens.access_token)).toMatchObject({ active: true });
+});
+
+test('openid-client: the code flow by a pushed authorization request (RFC 9126)', async () => {
+  const config = await discovered(await aClient(deployment.test, { redirect_uris: [REDIRECT_URI] }));
+  const pkceCodeVerifier = client.randomPKCECodeVerifier();
+  const expectedState = client.randomState();
+  const url = await client.buildAuthorizationUrlWithPAR(config, {
+    redirect_uri: REDIRECT_URI,
+    scope: 'openid email',
+    state: expectedState,
+    code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
+    code_challenge_method: 'S256',
+  });
+  expect([...url.searchParams.keys()].toSorted()).toEqual(['client_id', 'request_uri']);
+  const callback = await new Visitor(deployment.issuer).authorize(url, { username });
+  const tokens = await client.authorizationCodeGrant(config, callback, { pkceCodeVerifier, expectedState });
+  expect(tokens.scope).toBe('openid email');
+});
+
+test('openid-client: the device flow, polled while the person decides (RFC 8628)', async () => {
+  const device = await aPublicClient(deployment.test, { ...presets.device, redirect_uris: [] });
+  const config = await discovered(device, client.None());
+  const started = await client.initiateDeviceAuthorization(config, { scope: 'openid email' });
+  // The library waits `interval` seconds before it asks: here it need not.
+  const polled = client.pollDeviceAuthorizationGrant(config, { ...started, interval: 1 });
+  const visitor = await new Visitor(deployment.issuer).signIn(username);
+  const form_token = /name="form_token" value="([^"]*)"/.exec(
+    await (await visitor.get(started.verification_uri_complete!)).text(),
+  )![1]!;
+  const entered = await visitor.post(started.verification_uri, { user_code: started.user_code, form_token });
+  await entered.body?.cancel();
+  const done = await visitor.authorize(entered.headers.get('location')!);
+  expect(done.pathname + done.search).toBe('/device/done?outcome=approved');
+  const tokens = await polled;
+  expect(tokens.claims()).toMatchObject({ iss: deployment.issuer, aud: device.client_id });
+  const refreshed = await client.refreshTokenGrant(config, tokens.refresh_token!);
+  expect(refreshed.scope).toBe('openid email');
+});
+
+test('openid-client: registers itself (RFC 7591), signs a person in, and is told of the sign-out (Back-Channel Logout)', async () => {
+  const config = await client.dynamicClientRegistration(
+    new URL(deployment.issuer),
+    { client_name: 'Registered', redirect_uris: [REDIRECT_URI], backchannel_logout_uri: noticeUri },
+    undefined,
+    insecure,
+  );
+  const { client_id } = config.clientMetadata();
+  const expectedState = client.randomState();
+  const url = client.buildAuthorizationUrl(config, {
+    redirect_uri: REDIRECT_URI,
+    scope: 'openid',
+    state: expectedState,
+  });
+  const visitor = new Visitor(deployment.issuer);
+  const tokens = await client.authorizationCodeGrant(config, await visitor.authorize(url, { username }), {
+    expectedState,
+  });
+  const { sid } = tokens.claims() as unknown as { sid: string };
+  const answer = await visitor.get(`${deployment.issuer}/logout?id_token_hint=${tokens.id_token}`);
+  expect(answer.headers.get('location')).toBe(`${deployment.issuer}/logout/done`);
+  await expect.poll(() => told.length, { timeout: 10_000 }).toBe(1);
+  const jwks = jose.createRemoteJWKSet(new URL(`${deployment.issuer}/jwks`));
+  const { payload } = await jose.jwtVerify(told[0]!, jwks, {
+    issuer: deployment.issuer,
+    audience: client_id,
+    typ: 'logout+jwt',
+  });
+  expect(payload).toMatchObject({ sid });
+});
