@@ -18,7 +18,8 @@ const CONTROL = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F]/;
  */
 export function parseForm(text: string): Pairs {
   if (text === '') return [];
-  if (/[^\x21-\x7E]/.test(text)) throw invalidRequest('the parameters must be percent-encoded');
+  // A bare space means nothing else, and is what people type after `curl -d`.
+  if (/[^\x20-\x7E]/.test(text)) throw invalidRequest('the parameters must be percent-encoded');
   const parts = text.split('&');
   if (parts.length > MAX_PARAMETERS) throw invalidRequest('too many parameters');
   const pairs: Array<readonly [string, string]> = [];

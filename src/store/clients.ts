@@ -45,7 +45,7 @@ export async function withoutSecret(db: Db, now: Date): Promise<string[]> {
   const rows = await db
     .selectFrom('clients')
     .select('client_id')
-    .where('token_endpoint_auth_method', '!=', 'none')
+    .where('token_endpoint_auth_method', 'in', ['client_secret_basic', 'client_secret_post'])
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
