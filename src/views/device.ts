@@ -38,11 +38,11 @@ export function devicePage({ frame, action, form_token, user_code, problem }: De
             ${problem === undefined && html` autofocus`}
           />
         </div>
+        <p class="small muted">Only go on if you started this yourself, on a device you own.</p>
         <div class="actions">
           <button class="button strong" id="device-submit">Continue</button>
         </div>
       </form>
-      <p class="small muted">Only go on if you started this yourself, on a device you own.</p>
     `,
   });
 }
