@@ -10,11 +10,14 @@ import * as consents from '../store/consents.ts';
 import { drawHandle, drawId, type HandleKey } from '../store/handle.ts';
 import * as interactions from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
-import { termsOf } from '../tokens/terms.ts';
+import { grantLife } from '../tokens/terms.ts';
 import { prompts, type Situation, type Step } from './next-step.ts';
 import { respond, type Delivery } from './response-modes.ts';
 
 export type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random'>;
+
+/** Seconds a person has to finish: long enough for a lost phone, short enough for a shared one. */
+export const INTERACTION_TTL = 3600;
 
 /** What to do with a request: deliver an answer, or send the person to an interaction's page. */
 export type Outcome = { answer: Delivery; refusal?: OAuthError } | { interaction: string; step: Step | 'unbound' };
@@ -72,10 +75,7 @@ async function issueCode(
   now: Date,
 ): Promise<string | undefined> {
   const { config, random } = deps;
-  const { ttl } = await termsOf(deps, client, request.resource);
-  const life = client.grant_types.includes('refresh_token')
-    ? Math.max(client.refresh_token_ttl ?? config.REFRESH_TOKEN_TTL, config.AUTHORIZATION_CODE_TTL)
-    : config.AUTHORIZATION_CODE_TTL + ttl;
+  const life = await grantLife(deps, client, request.resource, config.AUTHORIZATION_CODE_TTL);
   const grant_expires_at = secondsAfter(now, life);
   const { handle, ...code } = drawHandle(random, grant_expires_at);
   const issued = await authorizationCodes.issue(

@@ -10,12 +10,12 @@ import {
   type AuthorizationRequest,
   type ResponseMode,
 } from '../protocol/authorization-request.ts';
-import { invalidRequest, invalidScope, invalidTarget, OAuthError, unauthorizedClient } from '../protocol/error.ts';
+import { invalidRequest, invalidScope, OAuthError, unauthorizedClient } from '../protocol/error.ts';
 import { repeatedParameter } from '../protocol/form-encoding.ts';
 import { parseChallenge } from '../protocol/pkce.ts';
 import { parsePrompt } from '../protocol/prompt.ts';
 import { isWebUri } from '../protocol/redirect-uri.ts';
-import { parseResource } from '../protocol/resource.ts';
+import { parseResource, requireKnown } from '../protocol/resource.ts';
 import { parseScope, scopeForPerson } from '../protocol/scope.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import type { Client } from '../store/clients.ts';
@@ -98,10 +98,7 @@ export const checks = {
   async resource({ parameters, deps }) {
     const sent = parameters['resource'];
     const resource = parseResource(typeof sent === 'string' ? [sent] : sent);
-    const known = await deps.directory.resources();
-    for (const uri of resource) {
-      if (uri !== deps.config.ISSUER && !known.has(uri)) throw invalidTarget('the resource is not known');
-    }
+    requireKnown(resource, await deps.directory.resources(), deps.config.ISSUER);
     return { resource };
   },
 

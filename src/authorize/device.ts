@@ -1,5 +1,4 @@
 /** The device flow (RFC 8628): a request that has no browser of its own, and the person who decides about it in theirs. */
-import type { Deps } from '../deps.ts';
 import { record, type Requester } from '../events/index.ts';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import { DEVICE_GRANT } from '../protocol/client-metadata.ts';
@@ -15,6 +14,7 @@ import { transact } from '../store/db.ts';
 import * as failures from '../store/failures.ts';
 import { bucketOf, drawHandle, handleFrom, idInBucket, sha256, type HandleKey } from '../store/handle.ts';
 import * as interactions from '../store/interactions.ts';
+import { grantLife } from '../tokens/terms.ts';
 import type { Needs, Outcome } from './answer.ts';
 import { checks, reader } from './checks.ts';
 import type { Opened } from './interaction.ts';
@@ -36,12 +36,6 @@ export interface DeviceAuthorization {
   interval: number;
 }
 
-/** Seconds a grant of this client lives. */
-const lifeOf = ({ config }: Pick<Deps, 'config'>, client: Client): number =>
-  client.grant_types.includes('refresh_token')
-    ? (client.refresh_token_ttl ?? config.REFRESH_TOKEN_TTL)
-    : (client.access_token_ttl ?? config.ACCESS_TOKEN_TTL);
-
 /** Starts a device's request. The rows of the check matrix that need no browser apply. @throws OAuthError */
 export async function startDevice(
   deps: Needs,
@@ -56,7 +50,7 @@ export async function startDevice(
   const { scope } = await checks.scope(context);
   const { resource } = await checks.resource(context);
   const expires_at = secondsAfter(now, DEVICE_CODE_TTL);
-  const bucket = bucketOf(secondsAfter(expires_at, lifeOf(deps, client)));
+  const bucket = bucketOf(secondsAfter(expires_at, await grantLife(deps, client, resource, DEVICE_CODE_TTL)));
   const { handle, ...key } = handleFrom(bucket, deps.random(32));
   for (let draw = 0; draw < DRAWS; draw += 1) {
     const user_code = userCodeFrom(deps.random);
@@ -173,7 +167,7 @@ export async function finishDevice(
   if (step !== 'done' || !session) return { interaction: id, step };
   const grant = {
     grant_id: idInBucket(deps.random, device.expires_bucket),
-    expires_at: secondsAfter(now, lifeOf(deps, client)),
+    expires_at: secondsAfter(now, await grantLife(deps, client, request.resource, DEVICE_CODE_TTL)),
     client_id,
     scope: request.scope,
     resource: request.resource,

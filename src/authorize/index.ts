@@ -9,14 +9,11 @@ import { drawHandle, type HandleKey } from '../store/handle.ts';
 import * as interactions from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import type { Client } from '../store/clients.ts';
-import { answerNow, situate, type Needs, type Outcome } from './answer.ts';
+import { answerNow, INTERACTION_TTL, situate, type Needs, type Outcome } from './answer.ts';
 import { nextStep, type Situation } from './next-step.ts';
 import { isPushed, openPushed } from './pushed.ts';
 import { checkRequest, findClient, RefusedAtTarget, targetOf } from './request.ts';
 import { respond } from './response-modes.ts';
-
-/** Seconds a person has to finish: long enough for a lost phone, short enough for a shared one. */
-const INTERACTION_TTL = 3600;
 
 /** Who is in front of the browser, as far as cookies tell. */
 export interface Browser {

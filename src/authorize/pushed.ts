@@ -6,14 +6,12 @@ import type { Parameters } from '../protocol/parameters.ts';
 import type { Client } from '../store/clients.ts';
 import { bucketOf, handleFrom, readHandle, type HandleKey } from '../store/handle.ts';
 import * as pushedRequests from '../store/pushed-requests.ts';
-import type { Needs } from './answer.ts';
+import { INTERACTION_TTL, type Needs } from './answer.ts';
 import { checkRequest, RefusedAtTarget, targetOf } from './request.ts';
 
 const PREFIX = 'urn:ietf:params:oauth:request_uri:';
 /** Seconds until a browser has to come. */
 const PUSHED_TTL = 90;
-/** Seconds a person has once it came: as long as an interaction. */
-const OPENED_TTL = 3600;
 
 /** RFC 9126 §2.2. */
 export interface PushedResponse {
@@ -29,7 +27,7 @@ export async function push(deps: Needs, client: Client, parameters: Parameters, 
   const request = await checkRequest(deps, client, targetOf(client, parameters), parameters, now, { pushed: true });
   if (request instanceof RefusedAtTarget) throw request.refusal;
   // The row may live on once it is opened; its bucket has to hold that.
-  const bucket = bucketOf(secondsAfter(now, PUSHED_TTL + OPENED_TTL));
+  const bucket = bucketOf(secondsAfter(now, PUSHED_TTL + INTERACTION_TTL));
   const { handle, ...key } = handleFrom(bucket, deps.random(32));
   await pushedRequests.insert(deps.db, {
     ...key,
@@ -52,7 +50,7 @@ export async function openPushed(
   now: Date,
 ): Promise<{ request: AuthorizationRequest; pushed: HandleKey }> {
   const pushed = readHandle(request_uri.slice(PREFIX.length));
-  const until = secondsAfter(now, OPENED_TTL);
+  const until = secondsAfter(now, INTERACTION_TTL);
   const request = pushed && (await pushedRequests.open(db, pushed, client.client_id, until, now));
   if (!request) throw new OAuthError('invalid_request_uri', 'request_uri is not known, has expired or was used');
   return { request, pushed };

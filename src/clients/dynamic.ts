@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { record, type Actor, type Requester } from '../events/index.ts';
-import { SELF_REGISTERABLE, type ClientMetadataInput } from '../protocol/client-metadata.ts';
+import { OPERATOR_ONLY, SELF_REGISTERABLE, type ClientMetadataInput } from '../protocol/client-metadata.ts';
 import {
   invalidClientMetadata,
   invalidRedirectUri,
@@ -19,7 +19,7 @@ import { transact } from '../store/db.ts';
 import * as failures from '../store/failures.ts';
 import { sha256 } from '../store/handle.ts';
 import * as initialAccessTokens from '../store/initial-access-tokens.ts';
-import { insertClient, removeClient, replaceClient, type ClientDocument } from './register.ts';
+import { endClient, insertClient, metadataOf, removeClient, replaceClient, type ClientDocument } from './register.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'random'>;
 
@@ -66,10 +66,12 @@ export async function authenticateRegistration(
   const client = await clients.find(db, client_id);
   const hash = client?.registration_token_hash;
   if (!client || !hash || !timingSafeEqual(hash, sha256(registration_access_token))) {
-    throw invalidToken('the registration access token is not valid');
+    throw refusedToken();
   }
   return client;
 }
+
+const refusedToken = (): OAuthError => invalidToken('the registration access token is not valid');
 
 /** Replaces the client's metadata, whole, and its registration token (RFC 7592 §2.2). @throws OAuthError */
 export async function replaceSelf(
@@ -87,11 +89,18 @@ export async function replaceSelf(
   if (client_secret !== undefined && !client.secrets.some(({ hash }) => hash.equals(sha256(client_secret)))) {
     throw invalidClientMetadata('client_secret is not the client’s');
   }
-  const metadata = await selfMetadata(deps, document);
+  const said = await selfMetadata(deps, document);
   const registration_access_token = deps.random(32).toString('base64url');
   const registration_token_hash = sha256(registration_access_token);
   const replaced = await naming(() =>
-    transact(deps.db, (trx) => replaceClient(deps, trx, client, metadata, { registration_token_hash }, by, now)),
+    transact(deps.db, async (trx) => {
+      // Of two replacements with one token, or one and a deletion, the second finds the token gone.
+      const present = await clients.findLocked(trx, client.client_id);
+      if (!present?.registration_token_hash?.equals(client.registration_token_hash!)) throw refusedToken();
+      const kept = metadataOf(present);
+      const metadata = { ...Object.fromEntries(OPERATOR_ONLY.map((name) => [name, kept[name]])), ...said };
+      return replaceClient(deps, trx, present, metadata, { registration_token_hash }, by, now);
+    }),
   );
   deps.directory.clear();
   return managed(deps, replaced, registration_access_token);
@@ -186,4 +195,17 @@ async function naming<T>(work: () => Promise<T>): Promise<T> {
     const problem = `${member}: ${issue?.message ?? 'is not valid'}`;
     throw REDIRECT_MEMBERS.has(member) ? invalidRedirectUri(problem) : invalidClientMetadata(problem);
   }
+}
+
+/** Seconds a client that registered itself has to be used for the first time. */
+const PATIENCE = 7 * 86_400;
+const BATCH = 100;
+
+/** Removes clients that registered themselves, were never used and hold no live grant; returns how many. */
+export function reapUnused({ db }: Pick<Needs, 'db'>, by: Actor, now: Date): Promise<number> {
+  return transact(db, async (trx) => {
+    const unused = await clients.takeUnused(trx, secondsAfter(now, -PATIENCE), BATCH, now);
+    for (const client_id of unused) await endClient(trx, client_id, by, now);
+    return unused.length;
+  });
 }

@@ -1,4 +1,4 @@
-/** Registration: from metadata to a client, and its changes. The command line's doors today. */
+/** Registration: from metadata to a client, and its changes. Who may register what is decided before. */
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
@@ -16,6 +16,7 @@ import * as clients from '../store/clients.ts';
 import { transact, type Trx } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
 import { sha256 } from '../store/handle.ts';
+import * as notices from '../store/logout-notices.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'random'>;
 
@@ -77,6 +78,7 @@ export async function replaceClient(
   const columns = { ...columnsOf(metadata), ...owner, updated_at: now };
   const { client_id } = present;
   await clients.update(trx, client_id, columns);
+  if (columns.backchannel_logout_uri === null) await notices.forget(trx, client_id);
   const client_secret = usesSecret(metadata) && present.secrets.length === 0 ? newSecret(deps) : undefined;
   if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
   await record(trx, { event: 'client_updated', client_id }, by, now);
@@ -101,6 +103,7 @@ export async function updateClient(
     const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes });
     const columns = { ...columnsOf(metadata), updated_at: now };
     await clients.update(trx, client_id, columns);
+    if (columns.backchannel_logout_uri === null) await notices.forget(trx, client_id);
     await record(trx, { event: 'client_updated', client_id }, by, now);
     return describeClient({ ...present, ...columns });
   });
@@ -126,13 +129,14 @@ export async function rotateSecret(
 }
 
 /** Deletes a client and ends everything it was granted. */
-export async function removeClient(deps: Needs, client_id: string, by: Actor, now: Date): Promise<boolean> {
-  return transact(deps.db, async (trx) => {
-    if (!(await clients.remove(trx, client_id))) return false;
-    await grants.revokeAllOf(trx, { client_id }, 'client_deleted', now);
-    await record(trx, { event: 'client_deleted', client_id }, by, now);
-    return true;
-  });
+export const removeClient = (deps: Needs, client_id: string, by: Actor, now: Date): Promise<boolean> =>
+  transact(deps.db, async (trx) => (await clients.remove(trx, client_id)) && endClient(trx, client_id, by, now));
+
+/** What follows from a client's deletion. */
+export async function endClient(trx: Trx, client_id: string, by: Actor, now: Date): Promise<true> {
+  await grants.revokeAllOf(trx, { client_id }, 'client_deleted', now);
+  await record(trx, { event: 'client_deleted', client_id }, by, now);
+  return true;
 }
 
 const identifiers = z.object({ client_id: clientId.optional(), client_secret: clientSecret.optional() });
@@ -191,7 +195,7 @@ function columnsOf({ response_types: _response_types, scope, ...metadata }: Clie
 const MEMBERS: ReadonlySet<string> = new Set(METADATA_MEMBERS);
 
 /** A row as metadata again. */
-function metadataOf(row: clients.ClientRow): ClientMetadataInput {
+export function metadataOf(row: clients.ClientRow): ClientMetadataInput {
   const { scope } = row;
   const given = Object.entries(row).filter(([name, value]) => MEMBERS.has(name) && value !== null);
   return { ...Object.fromEntries(given), scope: formatScope(scope) };

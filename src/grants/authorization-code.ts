@@ -26,9 +26,7 @@ export const authorizationCode: Grant<z.infer<typeof parameters>> = {
     const key = readHandle(code);
     if (!key) throw invalidGrant(DESCRIPTION.unknown, { cause: 'not a code of ours' });
 
-    const refresh = client.grant_types.includes('refresh_token')
-      ? drawRefreshToken(deps, client, key.expires_bucket, now)
-      : null;
+    const refresh = drawRefreshToken(deps, client, key.expires_bucket, now);
     const redemption = {
       code: key,
       client_id: client.client_id,

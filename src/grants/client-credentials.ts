@@ -1,7 +1,7 @@
 /** grant_type=client_credentials (RFC 6749 §4.4): the client acts for itself. Nothing is written, no refresh token given. */
 import { z } from 'zod';
-import { invalidTarget, unauthorizedClient } from '../protocol/error.ts';
-import { parseResource } from '../protocol/resource.ts';
+import { unauthorizedClient } from '../protocol/error.ts';
+import { parseResource, requireKnown } from '../protocol/resource.ts';
 import { parseScope, scopeForMachine } from '../protocol/scope.ts';
 import type { Grant } from './grant.ts';
 
@@ -19,10 +19,7 @@ export const clientCredentials: Grant<z.infer<typeof parameters>> = {
     }
     const scope = scopeForMachine(parseScope(sentScope), client.scope, await deps.directory.scopes());
     const resource = parseResource(sentResource);
-    const known = await deps.directory.resources();
-    for (const uri of resource) {
-      if (uri !== deps.config.ISSUER && !known.has(uri)) throw invalidTarget('the resource is not known');
-    }
+    requireKnown(resource, await deps.directory.resources(), deps.config.ISSUER);
     // A client's sub is its client_id; no person can have it (RFC 9700 §4.15).
     return { client, sub: client.client_id, scope, resource, person: null };
   },

@@ -17,9 +17,7 @@ export const deviceCode: Grant<z.infer<typeof parameters>> = {
     const resource = parseResource(sent);
     const device = readHandle(device_code);
     if (!device) throw REFUSALS.unknown();
-    const refresh = client.grant_types.includes('refresh_token')
-      ? drawRefreshToken(deps, client, device.expires_bucket, now)
-      : null;
+    const refresh = drawRefreshToken(deps, client, device.expires_bucket, now);
     const poll = { device, client_id: client.client_id, resource, refresh_token: refresh };
     const granted = await deviceCodes.redeem(deps.db, poll, now);
     if (!granted) throw REFUSALS[await deviceCodes.poll(deps.db, poll, now)]();

@@ -65,11 +65,23 @@ const fields = z.strictObject({
 /** Every member of a metadata document. */
 export const METADATA_MEMBERS = Object.keys(fields.shape);
 
-/** Members that a client may set of itself (RFC 7591): those of the standards, not what only an operator may decide. */
+/** Members that only an operator decides: what a client may not say of itself, and does not change by saying nothing. */
+export const OPERATOR_ONLY = [
+  'allowed_origins',
+  'access_token_format',
+  'access_token_ttl',
+  'id_token_ttl',
+  'refresh_token_ttl',
+  'refresh_token_idle_ttl',
+  'id_token_claims',
+  'require_pkce',
+  'skip_consent',
+  'may_introspect',
+] as const satisfies ReadonlyArray<keyof z.input<typeof fields>>;
+
+/** Members that a client may set of itself (RFC 7591): those of the standards. */
 export const SELF_REGISTERABLE: ReadonlySet<string> = new Set(
-  METADATA_MEMBERS.filter(
-    (name) => !/^(skip_consent|may_introspect|require_pkce|allowed_origins|(access|id|refresh)_token_.*)$/.test(name),
-  ),
+  METADATA_MEMBERS.filter((name) => !(OPERATOR_ONLY as readonly string[]).includes(name)),
 );
 
 /** A whole metadata document: every field checked alone and against the others, defaults filled in. */

@@ -28,12 +28,9 @@ const catalogue = {
   invalid_client_metadata: 400,
   // RFC 8707 §2
   invalid_target: 400,
-  // RFC 7009 §2.2.1
-  unsupported_token_type: 400,
   // OpenID Connect Core §3.1.2.6
   login_required: 400,
   consent_required: 400,
-  interaction_required: 400,
   account_selection_required: 400,
   request_not_supported: 400,
   request_uri_not_supported: 400,

@@ -24,3 +24,8 @@ export function narrowResource(requested: readonly string[], granted: readonly s
   if (!isSubset(requested, granted)) throw invalidTarget('a requested resource was not granted');
   return [...requested];
 }
+
+/** @throws OAuthError invalid_target for a resource that is neither registered nor ourselves */
+export function requireKnown(resource: readonly string[], known: ReadonlyMap<string, unknown>, issuer: string): void {
+  if (resource.some((uri) => uri !== issuer && !known.has(uri))) throw invalidTarget('the resource is not known');
+}

@@ -5,7 +5,7 @@ import { accessDenied } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { transact, type Trx } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
-import { drawHandle, readHandle, type Handle, type HandleKey } from '../store/handle.ts';
+import { drawHandle, readHandle, type Handle } from '../store/handle.ts';
 import * as notices from '../store/logout-notices.ts';
 import * as store from '../store/sessions.ts';
 
@@ -92,5 +92,3 @@ async function endIn(trx: Trx, { sid, sub }: Ended, by: Requester, now: Date): P
   const grants_revoked = await grants.revokeOfSession(trx, sid, 'sign_out', now);
   await record(trx, { event: 'sign_out', sub, detail: { sid, grants_revoked } }, by, now);
 }
-
-export type { HandleKey };

@@ -9,7 +9,7 @@ type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'fet
 const BATCH = 10;
 /** Seconds a process has for its batch before others may take it over: longer than any fetch may last. */
 const LEASE = 60;
-/** Attempts until a notice is put aside. The last comes about five hours after the first. */
+/** Attempts until a notice is put aside. The last comes about three hours after the first. */
 const ATTEMPTS = 10;
 
 /** Seconds until the next try: 20, 40, 80, … */

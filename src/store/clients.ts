@@ -111,16 +111,18 @@ export async function expireSecrets(trx: Trx, client_id: string, expires_at: Dat
 }
 
 /**
- * Removes clients that registered themselves before `created_before`, were never used and hold no live grant. Returns
- * how many went.
+ * Deletes up to `limit` clients that registered themselves before `created_before`, were never used and hold no live
+ * grant; returns their ids. Those that act for themselves leave no trace of use, and stay.
  */
-export async function removeUnused(db: Db, created_before: Date, now: Date): Promise<number> {
-  const result = await sql`
+export async function takeUnused(trx: Trx, created_before: Date, limit: number, now: Date): Promise<string[]> {
+  const { rows } = await sql<{ client_id: string }>`
     delete from clients where client_id in (
       select client_id from clients c
       where registered_by = 'self' and last_used_at is null and created_at < ${created_before}
+        and not 'client_credentials' = any(grant_types)
         and not exists (
           select from grants g where g.client_id = c.client_id and g.revoked_at is null and g.expires_at > ${now})
-      limit 1000 for update skip locked)`.execute(db);
-  return Number(result.numAffectedRows ?? 0n);
+      limit ${limit} for update skip locked)
+    returning client_id`.execute(trx);
+  return rows.map(({ client_id }) => client_id);
 }

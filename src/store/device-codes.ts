@@ -57,6 +57,9 @@ export async function approve(
       update device_codes set grant_id = ${grant.grant_id}
       where expires_bucket = ${device.expires_bucket} and hash = ${device.hash} and grant_id is null
         and denied_at is null and expires_at > ${now} and exists (select from live)
+        and exists (
+          select from interactions
+          where expires_bucket = ${interaction.expires_bucket} and hash = ${interaction.hash} and answered_at is null)
       returning expires_bucket
     ), answered as (
       update interactions set answered_at = ${now}

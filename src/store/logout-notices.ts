@@ -26,9 +26,10 @@ export async function take(db: Db, limit: number, lease_until: Date, now: Date):
   const { rows } = await sql<Due>`
     update logout_notices n set attempts = n.attempts + 1, next_at = ${lease_until}
     from clients c
-    where c.client_id = n.client_id and c.backchannel_logout_uri is not null and n.notice_id in (
-      select notice_id from logout_notices where dead_at is null and next_at <= ${now}
-      order by next_at limit ${limit} for update skip locked)
+    where c.client_id = n.client_id and n.notice_id in (
+      select notice_id from logout_notices due join clients using (client_id)
+      where dead_at is null and next_at <= ${now} and backchannel_logout_uri is not null
+      order by next_at limit ${limit} for update of due skip locked)
     returning n.*, c.backchannel_logout_uri`.execute(db);
   return rows;
 }
@@ -44,6 +45,11 @@ export async function failed(
   outcome: { next_at: Date; dead_at: Date | null; last_failure: string },
 ): Promise<void> {
   await db.updateTable('logout_notices').set(outcome).where('notice_id', '=', notice_id).execute();
+}
+
+/** Forgets what a client was owed: it no longer wants to be told. */
+export async function forget(trx: Trx, client_id: string): Promise<void> {
+  await trx.deleteFrom('logout_notices').where('client_id', '=', client_id).execute();
 }
 
 /** What could not be delivered, latest first. */

@@ -19,8 +19,16 @@ type Needs = Pick<Deps, 'config' | 'random' | 'secrets'>;
 const idleEnd = ({ config }: Needs, client: Client, now: Date): Date =>
   secondsAfter(now, client.refresh_token_idle_ttl ?? config.REFRESH_TOKEN_IDLE_TTL);
 
-/** The first refresh token of a grant, in the grant's bucket. */
-export function drawRefreshToken(deps: Needs, client: Client, expires_bucket: number, now: Date): PreparedRefreshToken {
+/** The first refresh token of a grant, in the grant's bucket; null for a client that is not registered to refresh. */
+export const drawRefreshToken = (
+  deps: Needs,
+  client: Client,
+  expires_bucket: number,
+  now: Date,
+): PreparedRefreshToken | null =>
+  client.grant_types.includes('refresh_token') ? drawAny(deps, client, expires_bucket, now) : null;
+
+function drawAny(deps: Needs, client: Client, expires_bucket: number, now: Date): PreparedRefreshToken {
   const { handle, hash } = handleFrom(expires_bucket, deps.random(32));
   return { refresh_token: handle, hash, expires_at: idleEnd(deps, client, now), retry: null };
 }
@@ -36,7 +44,7 @@ export function drawSuccessor(
   now: Date,
 ): PreparedRefreshToken {
   const { expires_bucket } = presented.key;
-  if (deps.config.REFRESH_TOKEN_RETRY_WINDOW === 0) return drawRefreshToken(deps, client, expires_bucket, now);
+  if (deps.config.REFRESH_TOKEN_RETRY_WINDOW === 0) return drawAny(deps, client, expires_bucket, now);
   const salt = deps.random(16);
   const { handle, hash } = handleFrom(expires_bucket, deps.secrets.mac('retry', [salt, presented.refresh_token]));
   const retry = { key: deps.secrets.name, salt };

@@ -28,3 +28,17 @@ export async function termsOf(
     alg: alg ?? config.ACCESS_TOKEN_SIGNING_ALG,
   };
 }
+
+/**
+ * Seconds that a grant lives: as long as it can be refreshed, else until the access token of its one redemption has
+ * expired. `wait` is how long that redemption may take to come.
+ */
+export async function grantLife(
+  deps: Pick<Deps, 'config' | 'directory'>,
+  client: Client,
+  resource: readonly string[],
+  wait: number,
+): Promise<number> {
+  if (!client.grant_types.includes('refresh_token')) return wait + (await termsOf(deps, client, resource)).ttl;
+  return Math.max(wait, client.refresh_token_ttl ?? deps.config.REFRESH_TOKEN_TTL);
+}

@@ -12,7 +12,12 @@ test('commands work beside a running development server, and alone', async () =>
   const postern = posternOn(undefined);
   const env = { DATA_DIR };
   const server = await startServer({ command: 'dev', env: { DATA_DIR, SECRET_KEYS: undefined } });
-  expect((await postern(['clients', 'list', '-q'], { env })).lines).toEqual(['demo-device', 'demo-m2m', 'demo-spa', 'demo-web']);
+  expect((await postern(['clients', 'list', '-q'], { env })).lines).toEqual([
+    'demo-device',
+    'demo-m2m',
+    'demo-spa',
+    'demo-web',
+  ]);
   const options = ['--preset', 'm2m', '--client-id', 'jobs', '--scope', 'notes:read', '--json'];
   const { client_secret } = (await postern(['clients', 'create', ...options], { env })).json();
   const answer = await fetch(`${server.issuer}/token`, {

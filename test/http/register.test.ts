@@ -1,8 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { updateClient } from '../../src/clients/register.ts';
 import { reapClients } from '../../src/workers/reap-clients.ts';
 import { testApp, type TestApp } from '../support/app.ts';
-import { aClient, aUser, anAuthorizationCode, introspect, redeem, signIn, someTokens } from '../support/fixtures.ts';
+import {
+  aClient,
+  aUser,
+  anAuthorizationCode,
+  BY,
+  introspect,
+  redeem,
+  signIn,
+  someTokens,
+} from '../support/fixtures.ts';
 
 let at: TestApp;
 beforeAll(async () => {
@@ -269,4 +279,25 @@ test('a client that registered itself and was never used is removed after a week
   const left = await names();
   expect(left).toEqual(expect.arrayContaining([used.client_id, kept.client_id]));
   expect(left).not.toContain(unused.client_id);
+});
+
+test('RFC 7592 §2.2: of two replacements with one token, one counts', async () => {
+  const { client_id, registration_access_token: token } = await registered();
+  const replace = (client_name: string) =>
+    send('PUT', `/register/${client_id}`, { token, body: { ...DOCUMENT, client_id, client_name } });
+  const answers = await Promise.all([replace('one'), replace('two'), replace('three')]);
+  expect(answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)).toEqual([200, 401, 401]);
+});
+
+test('what an operator decided about a client stays when the client replaces itself', async () => {
+  const { client_id, registration_access_token: token } = await registered();
+  await updateClient(at.deps, client_id, { require_pkce: true, access_token_ttl: 60 }, BY, at.clock.now());
+  await send('PUT', `/register/${client_id}`, { token, body: { ...DOCUMENT, client_id, require_pkce: false } });
+  const row = await at.deps.db.selectFrom('clients').selectAll().where('client_id', '=', client_id).executeTakeFirst();
+  expect(row).toMatchObject({ require_pkce: true, access_token_ttl: 60 });
+});
+
+test('OpenID Connect Registration §2: a client may choose the algorithm of its ID tokens', async () => {
+  const document = await registered({ ...DOCUMENT, id_token_signed_response_alg: 'ES256' });
+  expect(document['id_token_signed_response_alg']).toBe('ES256');
 });

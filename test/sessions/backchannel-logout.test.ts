@@ -142,3 +142,23 @@ test('disabling a person tells the clients of every session', async () => {
   await deliver();
   expect(received).toHaveLength(1);
 });
+
+test('clients that no longer want to be told do not keep others waiting', async () => {
+  const fickle = await aClient(at, { backchannel_logout_uri: uri, skip_consent: true });
+  const steady = await aClient(at, { backchannel_logout_uri: uri, skip_consent: true });
+  const user = await aUser(at);
+  for (let sessions = 0; sessions < 11; sessions += 1) {
+    const browser = await signIn(at, user);
+    await someTokens(at, { client: fickle, user, browser });
+    await signOut(browser);
+  }
+  const { browser } = await someTokens(at, { client: steady, user });
+  await signOut(browser);
+  await at.deps.db
+    .updateTable('clients')
+    .set({ backchannel_logout_uri: null })
+    .where('client_id', '=', fickle.client_id)
+    .execute();
+  await deliver();
+  expect(received).toHaveLength(1);
+});

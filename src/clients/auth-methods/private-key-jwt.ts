@@ -1,6 +1,12 @@
 /** private_key_jwt (OpenID Connect Core §9, RFC 7523): the client signs that it is itself, for us, now, once. */
 import { errors, jwtVerify } from 'jose';
-import { ASSERTION_ALGS, checkAssertion, claimedSubject, CLIENT_ASSERTION_TYPE } from '../../protocol/jwt-assertion.ts';
+import {
+  ASSERTION_ALGS,
+  checkAssertion,
+  claimedSubject,
+  CLIENT_ASSERTION_TYPE,
+  CLOCK_LEEWAY,
+} from '../../protocol/jwt-assertion.ts';
 import { numericDate, secondsAfter } from '../../protocol/numeric-date.ts';
 import { invalidClient, invalidRequest } from '../../protocol/error.ts';
 import type { Client } from '../../store/clients.ts';
@@ -35,7 +41,7 @@ async function refute(client: Client, assertion: string, { deps, now }: ProofCon
     const claims = checkAssertion(payload, { client_id: client.client_id, audiences, plain, now: numericDate(now) });
     if (typeof claims === 'string') return claims;
     // Last, so that only an assertion that would have counted is used up. Kept as long as it could come again.
-    const until = secondsAfter(new Date(claims.exp * 1000), 120);
+    const until = secondsAfter(new Date(claims.exp * 1000), 2 * CLOCK_LEEWAY);
     const fresh = await replays.claim(deps.db, `client_assertion ${client.client_id} ${claims.jti}`, until);
     return fresh ? undefined : 'the assertion was used before';
   } catch (error) {

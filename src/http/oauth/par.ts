@@ -3,11 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import { push } from '../../authorize/pushed.ts';
 import { authenticate } from '../../clients/authenticate.ts';
 import type { Deps } from '../../deps.ts';
+import { limited } from '../rate-limit.ts';
 import { formOf, requesterOf, requireForm, route } from '../request.ts';
 import { credentialsOf } from './credentials.ts';
 
 export function par(app: FastifyInstance, deps: Deps): void {
   route(app, '/par', {
+    options: limited(app, deps.config.TOKEN_RATE_LIMIT),
     async POST(request, reply) {
       requireForm(request);
       const form = formOf(request);
