@@ -50,8 +50,8 @@ export async function openPushed(
   now: Date,
 ): Promise<{ request: AuthorizationRequest; pushed: HandleKey }> {
   const pushed = readHandle(request_uri.slice(PREFIX.length));
-  const until = secondsAfter(now, INTERACTION_TTL);
-  const request = pushed && (await pushedRequests.open(db, pushed, client.client_id, until, now));
+  const life = { expires_at: secondsAfter(now, INTERACTION_TTL), longest: PUSHED_TTL + INTERACTION_TTL };
+  const request = pushed && (await pushedRequests.open(db, pushed, client.client_id, life, now));
   if (!request) throw new OAuthError('invalid_request_uri', 'request_uri is not known, has expired or was used');
   return { request, pushed };
 }

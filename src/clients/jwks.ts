@@ -14,48 +14,59 @@ const TTL_MS = 300_000;
 const AGAIN_MS = 30_000;
 const MAX_SETS = 1000;
 
-interface Fetched {
-  find: JWTVerifyGetKey;
-  at: number;
-}
+type KeySet = JWTVerifyGetKey;
 
 /** Keys over the guarded outbound client. `now` is in milliseconds, monotonic. */
 export function createClientKeys(fetch: Deps['fetch'], now: () => number): ClientKeys {
-  const sets = new LRUCache<string, Fetched>({
+  const sets = new LRUCache<string, KeySet>({ max: MAX_SETS, perf: { now }, ttl: TTL_MS, ttlResolution: 0 });
+  // The last attempt of each address, whatever became of it: strangers with made-up kids cause one fetch in half a minute,
+  // and a set that works stays while another one is fetched.
+  const attempts = new LRUCache<string, Promise<KeySet>>({
     max: MAX_SETS,
     perf: { now },
-    ttl: TTL_MS,
+    ttl: AGAIN_MS,
     ttlResolution: 0,
-    fetchMethod: async (uri) => {
-      const { status, text } = await fetch(uri, { headers: { accept: 'application/jwk-set+json, application/json' } });
-      if (status !== 200) throw new Error(`${uri} answered ${status}`);
-      const jwks = publicJwks.parse(JSON.parse(text)) as unknown as JSONWebKeySet;
-      return { find: createLocalJWKSet(jwks), at: now() };
-    },
   });
+
+  const attempt = (uri: string, trusted: boolean): Promise<KeySet> => {
+    const last = attempts.get(uri);
+    if (last) return last;
+    const fetched = load(fetch, uri, trusted).then((set) => {
+      sets.set(uri, set);
+      return set;
+    });
+    fetched.catch(() => undefined);
+    attempts.set(uri, fetched);
+    return fetched;
+  };
 
   return {
     keysOf:
-      ({ jwks, jwks_uri }) =>
+      ({ jwks, jwks_uri, registered_by }) =>
       async (header, token) => {
         if (jwks !== null) return createLocalJWKSet(jwks)(header, token);
         if (jwks_uri === null) throw new errors.JWKSNoMatchingKey();
-        const fetched = await load(sets, jwks_uri, false);
+        const trusted = registered_by === 'operator';
+        const set = sets.get(jwks_uri) ?? (await attempt(jwks_uri, trusted));
         try {
-          return await fetched.find(header, token);
+          return await set(header, token);
         } catch (error) {
           // The client may have rotated since: OpenID Connect Core §10.1.1.
-          if (!(error instanceof errors.JWKSNoMatchingKey) || now() - fetched.at < AGAIN_MS) throw error;
-          return (await load(sets, jwks_uri, true)).find(header, token);
+          const newer = error instanceof errors.JWKSNoMatchingKey ? await attempt(jwks_uri, trusted) : set;
+          if (newer === set) throw error;
+          return newer(header, token);
         }
       },
   };
 }
 
 /** @throws JWKSNoMatchingKey when there is no set to look in, whatever the reason: it is in the cause */
-async function load(sets: LRUCache<string, Fetched>, uri: string, forceRefresh: boolean): Promise<Fetched> {
+async function load(fetch: Deps['fetch'], uri: string, trusted: boolean): Promise<KeySet> {
   try {
-    return (await sets.fetch(uri, { forceRefresh }))!;
+    const headers = { accept: 'application/jwk-set+json, application/json' };
+    const { status, text } = await fetch(uri, { headers, trusted });
+    if (status !== 200) throw new Error(`${uri} answered ${status}`);
+    return createLocalJWKSet(publicJwks.parse(JSON.parse(text)) as unknown as JSONWebKeySet);
   } catch (cause) {
     throw new errors.JWKSNoMatchingKey(`${uri} gave no keys`, { cause });
   }

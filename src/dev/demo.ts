@@ -46,6 +46,7 @@ export function demoApplication({ config, secrets, fetch }: Needs): {
       throw invalidRequest(`the server answered ${String(error)}: ${String(error_description)}`);
     const answer = await fetch(`${ISSUER}/token`, {
       method: 'POST',
+      trusted: true,
       headers: {
         authorization: `Basic ${Buffer.from(`${DEMO_WEB.client_id}:${DEMO_WEB.client_secret}`).toString('base64')}`,
         'content-type': 'application/x-www-form-urlencoded',
@@ -61,7 +62,10 @@ export function demoApplication({ config, secrets, fetch }: Needs): {
         `the token endpoint answered ${String(tokens['error'])}: ${String(tokens['error_description'])}`,
       );
     }
-    const userinfo = await fetch(`${ISSUER}/userinfo`, { headers: { authorization: `Bearer ${access_token}` } });
+    const userinfo = await fetch(`${ISSUER}/userinfo`, {
+      trusted: true,
+      headers: { authorization: `Bearer ${access_token}` },
+    });
     const props = {
       id_token_claims: decodeJwt(id_token),
       access_token_claims: access_token.includes('.') ? decodeJwt(access_token) : null,

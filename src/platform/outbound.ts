@@ -15,6 +15,8 @@ export interface OutboundRequest {
   body?: string;
   /** Most bytes of the answer, decompressed. */
   limit?: number;
+  /** Did an operator name this address? Only then does the allow-list count: what strangers register stays outside. */
+  trusted?: boolean;
 }
 
 export interface OutboundResponse {
@@ -65,12 +67,12 @@ export function createOutbound({ allow, timeout = TIMEOUT_MS, resolve = lookup }
   const guarded = agentFor(true);
   const open = agentFor(false);
 
-  return async (address, { method = 'GET', headers = {}, body, limit = LIMIT } = {}) => {
+  return async (address, { method = 'GET', headers = {}, body, limit = LIMIT, trusted = false } = {}) => {
     try {
       const url = new URL(address);
-      const exempt = allowed.has(
-        `${url.hostname}:${url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port}`,
-      );
+      const exempt =
+        trusted &&
+        allowed.has(`${url.hostname}:${url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port}`);
       if (!exempt) requirePublic(url);
       const response = await fetch(url, {
         method,

@@ -1,5 +1,6 @@
 /** Client metadata (RFC 7591 §2, OpenID Connect Registration §2) with our own few additions: shapes, defaults and presets. */
 import { z } from 'zod';
+import { isPlainText } from './plain-text.ts';
 import { isScopeToken } from './scope.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
 import { publicJwks } from './jwks.ts';
@@ -18,6 +19,7 @@ export const MAX_TOKEN_TTL = 86_400;
 export const MAX_GRANT_TTL = 400 * 86_400;
 
 const uri = z.url({ protocol: /^https?$/, message: 'must be an http(s) URL' }).max(2000);
+const plain = z.string().refine(isPlainText, 'must be plain text');
 const tokenTtl = z.int().min(1).max(MAX_TOKEN_TTL);
 const grantTtl = z.int().min(1).max(MAX_GRANT_TTL);
 const origin = z
@@ -29,12 +31,12 @@ const scope = z
   .refine((text) => text.split(' ').every((token) => token === '' || isScopeToken(token)), 'must be scope tokens');
 
 const fields = z.strictObject({
-  client_name: z.string().min(1).max(200).optional(),
+  client_name: plain.min(1).max(200).optional(),
   client_uri: uri.optional(),
   logo_uri: uri.optional(),
   policy_uri: uri.optional(),
   tos_uri: uri.optional(),
-  contacts: z.array(z.string().min(1).max(320)).max(20).default([]),
+  contacts: z.array(plain.min(1).max(320)).max(20).default([]),
   application_type: z.enum(['web', 'native']).default('web'),
   token_endpoint_auth_method: z.enum(AUTH_METHODS).default('client_secret_basic'),
   token_endpoint_auth_signing_alg: z.enum(ASSERTION_ALGS).optional(),

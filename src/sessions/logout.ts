@@ -11,7 +11,7 @@ export interface LogoutRequest {
   client: Client | undefined;
   /** Where to go afterwards: registered for the client of a genuine hint, `state` included; never anything else. */
   return_to: string | undefined;
-  /** A genuine hint names the very person who is signed in: the application knows them, so nobody is tricked. */
+  /** A genuine hint names the very session: the application was part of it, so nobody is tricked by an old token. */
   recognised: boolean;
 }
 
@@ -42,7 +42,7 @@ export async function readLogoutRequest(
   return {
     client,
     return_to: registered ? withState(uri, get('state')) : undefined,
-    recognised: hint !== undefined && session !== undefined && hint.sub === session.sub,
+    recognised: client !== undefined && hint?.sid !== undefined && hint.sid === session?.sid,
   };
 }
 

@@ -31,6 +31,7 @@ async function deliver(deps: Needs, notice: notices.Due, now: Date): Promise<voi
     const logout_token = await issueLogoutToken(deps, client, notice, now);
     const { status } = await deps.fetch(backchannel_logout_uri, {
       method: 'POST',
+      trusted: client.registered_by === 'operator',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ logout_token }).toString(),
     });

@@ -33,6 +33,13 @@ export async function sweep(db: Db, now: Date, failures_before: Date): Promise<n
         limit ${BATCH} for update skip locked)`.execute(db);
     removed += Number(result.numAffectedRows ?? 0n);
   }
+  // Their bucket is that of a grant that was never made: without one they go the day after.
+  const waited = await sql`
+    delete from device_codes where (expires_bucket, hash) in (
+      select expires_bucket, hash from device_codes
+      where grant_id is null and expires_at < ${now}::timestamptz - interval '1 day'
+      limit ${BATCH} for update skip locked)`.execute(db);
+  removed += Number(waited.numAffectedRows ?? 0n);
   const faded = await sql`
     delete from failures where key in (
       select key from failures where last_at < ${failures_before} limit ${BATCH} for update skip locked)`.execute(db);

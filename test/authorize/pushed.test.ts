@@ -130,6 +130,15 @@ describe('RFC 9126 §4: the request at /authorize', () => {
     expect((await open(opened)).headers.location).toContain('/interaction/');
   });
 
+  test('ends an hour after it was first due, however often it is opened', async () => {
+    const request_uri = await pushed({ prompt: 'consent' });
+    await open(request_uri);
+    at.clock.advance(3500);
+    expect((await open(request_uri)).headers.location).toContain('/interaction/');
+    at.clock.advance(200);
+    expect((await open(request_uri)).statusCode).toBe(400);
+  });
+
   test("is another client's secret", async () => {
     const other = await aClient(at);
     const answer = await open(await pushed(), other);

@@ -215,6 +215,33 @@ describe('keys that the client publishes (jwks_uri)', () => {
     await app.close();
   });
 
+  test('a stranger with made-up kids neither locks the client out nor makes us fetch without end', async () => {
+    const app = await testApp({ config: { OUTBOUND_ALLOW: [host] } });
+    const [good, other] = [await aKey('good'), await aKey('made up')];
+    await aService(app);
+    const remote = await aService(app, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: uri });
+    const send = async (kid: string, key: CryptoKey) =>
+      (
+        await postForm(app, '/token', {
+          grant_type: 'client_credentials',
+          client_assertion_type: CLIENT_ASSERTION_TYPE,
+          client_assertion: await anAssertion({}, { kid }, key, remote),
+        })
+      ).statusCode;
+    published = [good.jwk];
+    expect(await send('good', good.privateKey)).toBe(200);
+    // From here on the client's endpoint is broken.
+    published = [];
+    app.clock.advance(31);
+    at.clock.advance(31);
+    const before = fetched;
+    const junk = await Promise.all(Array.from({ length: 10 }, () => send('made up', other.privateKey)));
+    expect(new Set(junk)).toEqual(new Set([401]));
+    expect(fetched - before).toBe(1);
+    expect(await send('good', good.privateKey)).toBe(200);
+    await app.close();
+  });
+
   test('are out of reach at a private address, and the client is told no more than invalid_client', async () => {
     const app = await testApp();
     await aService(app);
@@ -227,4 +254,13 @@ describe('keys that the client publishes (jwks_uri)', () => {
     expect(answer.json()).toEqual({ error: 'invalid_client', error_description: 'client authentication failed' });
     await app.close();
   });
+});
+
+test.each([
+  ['without a point', { kty: 'EC' as const, crv: 'P-256', kid: 'one' }],
+  ['of another kind', { kty: 'RSA' as const, kid: 'one' }],
+  ['with a coordinate that is no text', { kty: 'EC' as const, crv: 'P-256', x: 5, y: 'AA', kid: 'one' }],
+])('a registered key %s authenticates nobody, and is no server error', async (_what, jwk) => {
+  const broken = await aService(at, { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] } });
+  expect((await ask(await anAssertion({}, {}, keys.privateKey, broken))).statusCode).toBe(401);
 });

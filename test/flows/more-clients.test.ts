@@ -94,24 +94,34 @@ test('openid-client: the device flow, polled while the person decides (RFC 8628)
   expect(refreshed.scope).toBe('openid email');
 });
 
-test('openid-client: registers itself (RFC 7591), signs a person in, and is told of the sign-out (Back-Channel Logout)', async () => {
-  const config = await client.dynamicClientRegistration(
-    new URL(deployment.issuer),
-    { client_name: 'Registered', redirect_uris: [REDIRECT_URI], backchannel_logout_uri: noticeUri },
-    undefined,
-    insecure,
-  );
-  const { client_id } = config.clientMetadata();
+/** The code flow of a client in a browser of its own. */
+async function signIn(config: client.Configuration, visitor: Visitor) {
   const expectedState = client.randomState();
   const url = client.buildAuthorizationUrl(config, {
     redirect_uri: REDIRECT_URI,
     scope: 'openid',
     state: expectedState,
   });
+  const callback = await visitor.authorize(url, { username });
+  return client.authorizationCodeGrant(config, callback, { expectedState });
+}
+
+test('openid-client: a client registers itself and signs a person in (RFC 7591)', async () => {
+  const config = await client.dynamicClientRegistration(
+    new URL(deployment.issuer),
+    { client_name: 'Registered', redirect_uris: [REDIRECT_URI] },
+    undefined,
+    insecure,
+  );
+  const tokens = await signIn(config, new Visitor(deployment.issuer));
+  expect(tokens.claims()).toMatchObject({ aud: config.clientMetadata().client_id });
+});
+
+test('Back-Channel Logout: a client is told of the sign-out, by a token that verifies against the JWKS', async () => {
+  const metadata = { redirect_uris: [REDIRECT_URI], backchannel_logout_uri: noticeUri };
+  const config = await discovered(await aClient(deployment.test, metadata));
   const visitor = new Visitor(deployment.issuer);
-  const tokens = await client.authorizationCodeGrant(config, await visitor.authorize(url, { username }), {
-    expectedState,
-  });
+  const tokens = await signIn(config, visitor);
   const { sid } = tokens.claims() as unknown as { sid: string };
   const answer = await visitor.get(`${deployment.issuer}/logout?id_token_hint=${tokens.id_token}`);
   expect(answer.headers.get('location')).toBe(`${deployment.issuer}/logout/done`);
@@ -119,7 +129,7 @@ test('openid-client: registers itself (RFC 7591), signs a person in, and is told
   const jwks = jose.createRemoteJWKSet(new URL(`${deployment.issuer}/jwks`));
   const { payload } = await jose.jwtVerify(told[0]!, jwks, {
     issuer: deployment.issuer,
-    audience: client_id,
+    audience: config.clientMetadata().client_id,
     typ: 'logout+jwt',
   });
   expect(payload).toMatchObject({ sid });

@@ -104,6 +104,9 @@ describe('RFC 7591 §3: client registration', () => {
     ['client_credentials', { grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
     ['private_key_jwt without keys', { token_endpoint_auth_method: 'private_key_jwt' }, 'invalid_client_metadata'],
     ['a logo over ftp', { logo_uri: 'ftp://my.example/logo.png' }, 'invalid_client_metadata'],
+    ['a null byte in its name', { client_name: 'a\u0000b' }, 'invalid_client_metadata'],
+    ['a name that turns around', { client_name: 'Goog\u202Ele' }, 'invalid_client_metadata'],
+    ['a null byte in a key', { jwks: { keys: [{ kty: 'EC', x: '\u0000' }] } }, 'invalid_client_metadata'],
     ['a private key in jwks', { jwks: { keys: [{ kty: 'EC', d: 'x' }] } }, 'invalid_client_metadata'],
   ])('§3.2.2: refuses %s', async (_what, document, error) => {
     const answer = await send('POST', '/register', { body: { ...DOCUMENT, ...document } });

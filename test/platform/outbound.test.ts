@@ -1,7 +1,18 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { createOutbound, OutboundError, type Outbound } from '../../src/platform/outbound.ts';
+import {
+  createOutbound as makeOutbound,
+  OutboundError,
+  type Outbound,
+  type OutboundOptions,
+} from '../../src/platform/outbound.ts';
+
+/** As for addresses that an operator named. */
+const createOutbound = (options: OutboundOptions): Outbound => {
+  const fetch = makeOutbound(options);
+  return (url, request) => fetch(url, { trusted: true, ...request });
+};
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -130,4 +141,10 @@ test('stops waiting for an answer that does not come, and for one that drips', a
   const fetch = createOutbound({ allow: [silent.host, dripping.host], timeout: 150 });
   await refuses(fetch, `http://${silent.host}/`);
   await refuses(fetch, `http://${dripping.host}/`);
+});
+
+test('the allow-list is for what an operator named: an address that a stranger registered stays out of reach', async () => {
+  const { host, hits } = await target(json);
+  await refuses(makeOutbound({ allow: [host] }), `http://${host}/`);
+  expect(hits()).toBe(0);
 });

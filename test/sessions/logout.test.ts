@@ -259,3 +259,13 @@ test('RFC 9110 §15.5.6: no other method signs anybody out', async () => {
   }
   expect(await isSignedIn(browser)).toBe(true);
 });
+
+test('a hint of an earlier session of the same person asks: an old token must not sign anybody out', async () => {
+  const { tokens, client, user, browser } = await someTokens(at);
+  await browser.post('/logout', { action: 'logout', form_token: formTokenOf(await browser.get('/logout')) });
+  const again = await signIn(at, user);
+  const asked = await again.get(`/logout?id_token_hint=${tokens.id_token}&client_id=${client.client_id}`);
+  expect(asked.statusCode).toBe(200);
+  expect(asked.body).toContain('logout-confirm');
+  expect((await again.get('/account')).statusCode).toBe(200);
+});

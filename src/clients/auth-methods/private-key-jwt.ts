@@ -45,7 +45,9 @@ async function refute(client: Client, assertion: string, { deps, now }: ProofCon
     const fresh = await replays.claim(deps.db, `client_assertion ${client.client_id} ${claims.jti}`, until);
     return fresh ? undefined : 'the assertion was used before';
   } catch (error) {
-    if (error instanceof errors.JOSEError) return `${error.name}: ${error.message}`;
+    // A key that cannot be imported, or is too short, is the client's affair: no server error.
+    const unusable = error instanceof TypeError || error instanceof DOMException;
+    if (error instanceof errors.JOSEError || unusable) return `${error.name}: ${error.message}`;
     throw error;
   }
 }
