@@ -1,5 +1,5 @@
 /** The public keys of clients: registered by value, or fetched from where the client publishes them and kept for minutes. */
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Deps } from '../deps.ts';
 import { publicJwks } from '../protocol/jwks.ts';
@@ -66,7 +66,7 @@ async function load(fetch: Deps['fetch'], uri: string, trusted: boolean): Promis
     const headers = { accept: 'application/jwk-set+json, application/json' };
     const { status, text } = await fetch(uri, { headers, trusted });
     if (status !== 200) throw new Error(`${uri} answered ${status}`);
-    return createLocalJWKSet(publicJwks.parse(JSON.parse(text)) as unknown as JSONWebKeySet);
+    return createLocalJWKSet(publicJwks.parse(JSON.parse(text)));
   } catch (cause) {
     throw new errors.JWKSNoMatchingKey(`${uri} gave no keys`, { cause });
   }
