@@ -9,8 +9,7 @@ export type Pairs = ReadonlyArray<readonly [name: string, value: string]>;
 
 const MAX_PARAMETERS = 200;
 // C0 controls and DEL except TAB, LF and CR. Postgres text cannot hold U+0000, and none of the others means anything here.
-// eslint-disable-next-line no-control-regex
-const CONTROL = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F]/;
+const CONTROL = /[^\P{Cc}\t\n\r\u0080-\u009F]/u;
 
 /**
  * Decodes a query string or a form body.
