@@ -269,3 +269,15 @@ test('a hint of an earlier session of the same person asks: an old token must no
   expect(asked.body).toContain('logout-confirm');
   expect((await again.get('/account')).statusCode).toBe(200);
 });
+
+test('a hint of an earlier session leads back once the person has confirmed', async () => {
+  const bye = await aClient(at, { post_logout_redirect_uris: [BYE] });
+  const { tokens, user, browser } = await someTokens(at, { client: bye });
+  await browser.post('/logout', { action: 'logout', form_token: formTokenOf(await browser.get('/logout')) });
+  const again = await signIn(at, user);
+  const hidden = { id_token_hint: tokens.id_token, post_logout_redirect_uri: BYE, state: 'back' };
+  const asked = await again.get(`/logout?${new URLSearchParams(hidden).toString()}`);
+  expect(asked.statusCode).toBe(200);
+  const answer = await again.post('/logout', { ...hidden, action: 'logout', form_token: formTokenOf(asked) });
+  expect(answer.headers.location).toBe(`${BYE}?state=back`);
+});
