@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
+import { DECRYPTION_ALGS } from './protocol/key-alg.ts';
 import { SIGNING_ALGS } from './protocol/signing-alg.ts';
 
 const integer = (min: number, max: number, fallback: number) =>
@@ -60,6 +61,7 @@ const environment = z.object({
     .refine((algs) => algs.includes('RS256'), 'must include RS256')
     .default(['RS256', 'ES256']),
   ACCESS_TOKEN_SIGNING_ALG: z.enum(SIGNING_ALGS).default('RS256'),
+  ENCRYPTION_ALGS: list.pipe(z.array(z.enum(DECRYPTION_ALGS)).min(1)).default([...DECRYPTION_ALGS]),
   PASSWORD_MIN_LENGTH: integer(8, 64, 8),
   REGISTRATION: z.enum(['off', 'token', 'open']).default('off'),
   REGISTRATION_SCOPE: z.string().default('openid profile email offline_access'),

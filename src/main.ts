@@ -105,7 +105,7 @@ async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     await prepareSchema(config, database.connection, db);
 
     const deps = buildDeps(config, log, db, clock);
-    await ensureKeys(db, deps.secrets, config.SIGNING_ALGS, deps.clock());
+    await ensureKeys(db, deps.secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], deps.clock());
     await deps.keys.reload();
     if (mode === 'dev') await seed(deps, deps.clock());
 

@@ -1,9 +1,9 @@
-/** Signing keys: which there are, another one, and one fewer. */
+/** The server's own keys: which there are, another one, and one fewer. */
 import { Option } from 'commander';
 import { ConfigError } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import { keyStates, retireKey, rotateKey } from '../keys/index.ts';
-import { SIGNING_ALGS, type SigningAlg } from '../protocol/signing-alg.ts';
+import { KEY_ALGS, type KeyAlg } from '../protocol/key-alg.ts';
 import * as store from '../store/keys.ts';
 import { BY } from './actor.ts';
 import type { Group, Leaf } from './command.ts';
@@ -13,9 +13,11 @@ import { record, table } from './output.ts';
 const NOTICED = 'Running servers notice within 5 seconds.';
 
 const list: Leaf = {
-  summary: 'list signing keys, oldest first',
-  explanation:
-    'next: published, signs later. active: signs. retired: signs no more; published while its tokens may live.',
+  summary: 'list keys, oldest first',
+  explanation: [
+    'sig: tokens are signed with it. enc: clients encrypt request objects with it.',
+    'next: published, used later. active: in use. retired: replaced; good while what was made with it may live.',
+  ].join('\n'),
   examples: ['keys list'],
   run: ({ open }) =>
     open(async ({ deps }) => {
@@ -24,19 +26,19 @@ const list: Leaf = {
         json: rows,
         ids: rows.map(({ kid }) => kid),
         text: table(
-          ['KID', 'ALG', 'STATE', 'PUBLISHED', 'ACTIVE FROM'],
-          rows.map((key) => [key.kid, key.alg, key.state, key.published ? 'yes' : 'no', key.activates_at]),
+          ['KID', 'USE', 'ALG', 'STATE', 'PUBLISHED', 'ACTIVE FROM'],
+          rows.map((key) => [key.kid, key.use, key.alg, key.state, key.published ? 'yes' : 'no', key.activates_at]),
           'There are no keys yet: the server makes them when it starts.',
         ),
       };
     }),
 };
 
-const rotate: Leaf<{ alg: SigningAlg; immediately?: boolean }> = {
-  summary: 'make a new key; the present one signs until everybody can have the new one',
+const rotate: Leaf<{ alg: KeyAlg; immediately?: boolean }> = {
+  summary: 'make a new key; the present one is used until everybody can have the new one',
   options: () => [
-    new Option('--alg <alg>', 'the algorithm to make it for').choices(SIGNING_ALGS).default('RS256'),
-    new Option('--immediately', 'sign with it at once, although others may not know it for some minutes'),
+    new Option('--alg <alg>', 'the algorithm to make it for').choices(KEY_ALGS).default('RS256'),
+    new Option('--immediately', 'use it at once, although others may not know it for some minutes'),
   ],
   examples: ['keys rotate', 'keys rotate --alg ES256'],
   run: ({ open }, { options: { alg, immediately = false } }) =>
@@ -49,10 +51,10 @@ const rotate: Leaf<{ alg: SigningAlg; immediately?: boolean }> = {
 };
 
 const retire: Leaf = {
-  summary: 'take a key out of use at once: everything it signed is refused',
+  summary: 'take a key out of use at once: everything it signed is refused, nothing encrypted to it is opened',
   argument: '<kid>',
   explanation: [
-    'For a key that others may know. If it is the one that signs, another one that signs at once is made first.',
+    'For a key that others may know. If it is the one in use, another one that is used at once is made first.',
     'To replace a key that is only old, rotate it: what it signed stays good.',
   ].join('\n'),
   examples: ['keys retire 8Ub1…'],
@@ -79,4 +81,7 @@ function demandSecretKeys({ config }: Pick<Deps, 'config'>): void {
   throw new ConfigError(['SECRET_KEYS is not set: give this command the keys of the server']);
 }
 
-export const keys: Group = { summary: 'what tokens are signed with', commands: { list, rotate, retire } };
+export const keys: Group = {
+  summary: 'what tokens are signed with, and what clients encrypt with',
+  commands: { list, rotate, retire },
+};

@@ -1,18 +1,20 @@
 /**
- * The key ring: what we sign with. It owns making (rotation), loading, publishing and choosing keys; what is signed is the tokens'
- * affair. A key's state follows from its times: `next` until it activates, `active` until another of its algorithm does,
- * then `retired`, still published while tokens it signed may live.
+ * The key ring: what we sign with, and what others encrypt to. It owns making (rotation), loading, publishing and
+ * choosing keys; what is signed is the tokens' affair. A key's state follows from its times: `next` until it activates,
+ * `active` until another of its algorithm does, then `retired`, and still good while what it signed may live.
  */
 import { createHash } from 'node:crypto';
 import { importJWK, type CryptoKey, type JWK, type KeyObject } from 'jose';
+import { KEY_ALGS, useOf, type DecryptionAlg } from '../protocol/key-alg.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 import type { Db } from '../store/db.ts';
 import * as store from '../store/keys.ts';
 import type { Secrets } from './secrets.ts';
-import { isPublished } from './state.ts';
+import { isGood, isPublished, place, signerOf, stateOf, type PlacedKey } from './state.ts';
 
-export { ensureKeys, JWKS_MAX_AGE, retireKey, rotateKey, unreadableKeys, type Retirement } from './rotation.ts';
-export { keyStates, type KeyState } from './state.ts';
+export { ensureKeys, retireKey, rotateKey, unreadableKeys, type Retirement } from './rotation.ts';
+export { JWKS_MAX_AGE, keyStates, type KeyState } from './state.ts';
 
 type Key = CryptoKey | KeyObject | Uint8Array;
 
@@ -28,74 +30,145 @@ export interface PublishedKey {
   public_key: Key;
 }
 
-/** The ring as loaded at one moment. Immutable: a reload makes a new one. */
-interface Loaded {
-  /** Every key there ever was: the state of one depends on those after it. */
-  rows: readonly store.SigningKeyRow[];
-  /** Those that are not retired. */
-  entries: ReadonlyArray<{ row: store.SigningKeyRow; private_key: Key; public_key: Key }>;
+export interface DecryptionKey {
+  kid: string;
+  alg: DecryptionAlg;
+  private_key: Key;
+}
+
+interface LoadedKey extends PlacedKey {
+  public_key: Key;
+  /** Null when it was erased, or sealed under a key that this process does not have. */
+  private_key: Key | null;
 }
 
 export interface KeyRing {
   /** The key that signs `alg` now. @throws when there is none */
   active(alg: SigningAlg, now: Date): SigningKey;
-  /** A published key by its id; with `retired`, also one that is out of publication (logout hints). */
-  find(kid: string, now: Date, options?: { retired?: boolean }): PublishedKey | undefined;
+  /**
+   * A published signing key by its id; with `retired`, also one that is out of publication (logout hints). An id never
+   * seen may be that of a key another process has just made: then the keys are read again, once a second at most.
+   */
+  find(kid: string, now: Date, options?: { retired?: boolean }): Promise<PublishedKey | undefined>;
+  /**
+   * The private keys that may open a JWE with this header: the one it names, else all of its algorithm, newest first.
+   * An older key opens for a day after another took its place, since our JWKS may have been kept. None: [].
+   */
+  decryption(header: { kid?: string | undefined; alg: string }, now: Date): Promise<DecryptionKey[]>;
   /** The JWKS document: public parts only, serialised, with a strong ETag. */
   jwks(now: Date): { body: string; etag: string };
-  /** Reads the keys again. */
-  reload(): Promise<void>;
+  /**
+   * Reads the keys again. The first time each has to open; later one that does not is left unused, so that the others
+   * are up to date: a server with other SECRET_KEYS may have made it. @returns the ids of those
+   */
+  reload(): Promise<{ unreadable: string[] }>;
   readonly ready: boolean;
 }
 
-/** Loads the ring from the database and keeps it there: no request waits for the store. */
+/** Seconds between two readings for the sake of an unknown id: anybody can make one up. */
+const LOOK_AGAIN_AFTER = 1;
+
+/** Loads the ring from the database and keeps it there: no request waits for the store, but for ids never seen. */
 export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
-  let loaded: Loaded = { rows: [], entries: [] };
-  const imported = new Map<string, { private_key: Key; public_key: Key }>();
+  /** Every key there ever was. Immutable: a reload makes a new one. */
+  let loaded: readonly LoadedKey[] = [];
+  let turn = { started: 0, applied: 0 };
+  let lookedAgain: { at: Date; done: Promise<unknown> } | undefined;
+  const imported = new Map<string, Pick<LoadedKey, 'private_key' | 'public_key'>>();
   let published: { kids: string; document: { body: string; etag: string } } | undefined;
 
+  async function load({ kid, alg, public_jwk, sealed_private_key, retired_at }: store.KeyRow, strict: boolean) {
+    const before = imported.get(kid);
+    // Of one that is retired the private half is never used again, so whether it opens does not matter.
+    const opens = sealed_private_key !== null && retired_at === null;
+    if (before && opens === (before.private_key !== null)) return before;
+    const keys = {
+      public_key: before?.public_key ?? (await importJWK(public_jwk as JWK, alg)),
+      private_key: opens ? await openPrivate(kid, alg, sealed_private_key, strict) : null,
+    };
+    imported.set(kid, keys);
+    return keys;
+  }
+
+  async function openPrivate(kid: string, alg: string, sealed: Buffer, strict: boolean): Promise<Key | null> {
+    try {
+      return await importJWK(JSON.parse(secrets.open(sealed, kid).toString()) as JWK, alg);
+    } catch (error) {
+      if (strict) throw error;
+      return null;
+    }
+  }
+
+  async function reload(): Promise<{ unreadable: string[] }> {
+    const mine = (turn = { ...turn, started: turn.started + 1 }).started;
+    const rows = await store.all(db);
+    const strict = loaded.length === 0;
+    const keys: LoadedKey[] = [];
+    for (const key of place(rows)) keys.push({ ...key, ...(await load(key.row, strict)) });
+    // One that began later has seen more.
+    if (mine > turn.applied) {
+      turn = { ...turn, applied: mine };
+      loaded = keys;
+      const present = new Set(rows.map(({ kid }) => kid));
+      for (const kid of imported.keys()) if (!present.has(kid)) imported.delete(kid);
+    }
+    const isUnreadable = ({ row, private_key }: LoadedKey): boolean =>
+      private_key === null && row.sealed_private_key !== null && row.retired_at === null;
+    return { unreadable: keys.filter(isUnreadable).map(({ row }) => row.kid) };
+  }
+
+  async function byKid(kid: string, now: Date): Promise<LoadedKey | undefined> {
+    const known = (): LoadedKey | undefined => loaded.find(({ row }) => row.kid === kid);
+    if (!known()) {
+      if (!lookedAgain || secondsAfter(lookedAgain.at, LOOK_AGAIN_AFTER) <= now) {
+        lookedAgain = { at: now, done: reload() };
+      }
+      await lookedAgain.done;
+    }
+    return known();
+  }
+
   return {
+    reload,
     get ready() {
-      return loaded.entries.length > 0;
+      return loaded.length > 0;
     },
     active(alg, now) {
-      const entry = loaded.entries.findLast(({ row }) => row.alg === alg && row.activates_at <= now);
-      if (!entry) throw new Error(`there is no active ${alg} key`);
-      return { kid: entry.row.kid, alg, private_key: entry.private_key };
+      const key = signerOf(
+        loaded.filter(({ private_key }) => private_key !== null),
+        alg,
+        now,
+      );
+      if (!key?.private_key) throw new Error(`there is no active ${alg} key`);
+      return { kid: key.row.kid, alg, private_key: key.private_key };
     },
-    find(kid, now, { retired = false } = {}) {
-      const entry = loaded.entries.find(({ row }) => row.kid === kid);
-      if (!entry || !(retired || isPublished(entry.row, loaded.rows, now))) return undefined;
-      return { kid, alg: entry.row.alg, public_key: entry.public_key };
+    async find(kid, now, { retired = false } = {}) {
+      const key = await byKid(kid, now);
+      if (!key || key.row.retired_at !== null || useOf(key.row.alg) !== 'sig') return undefined;
+      if (!retired && !isPublished(key, now)) return undefined;
+      return { kid, alg: key.row.alg as SigningAlg, public_key: key.public_key };
+    },
+    async decryption({ kid, alg }, now) {
+      const named = kid === undefined ? loaded : [await byKid(kid, now)];
+      return named.toReversed().flatMap((key) => {
+        if (!key?.private_key || key.row.alg !== alg || useOf(key.row.alg) !== 'enc' || !isGood(key, now)) return [];
+        return [{ kid: key.row.kid, alg: key.row.alg as DecryptionAlg, private_key: key.private_key }];
+      });
     },
     jwks(now) {
-      const shown = loaded.rows.filter((row) => isPublished(row, loaded.rows, now));
-      const kids = shown.map(({ kid }) => kid).join(' ');
+      const shown = loaded.filter((key) => isPublished(key, now)).toSorted((a, b) => rank(a, now) - rank(b, now));
+      const kids = shown.map(({ row }) => row.kid).join(' ');
       if (published?.kids !== kids) {
-        const keys = shown.map(({ kid, alg, public_jwk }) => ({ ...public_jwk, kid, alg, use: 'sig' }));
+        const keys = shown.map(({ row: { kid, alg, public_jwk } }) => ({ ...public_jwk, kid, alg, use: useOf(alg) }));
         const body = JSON.stringify({ keys });
         published = { kids, document: { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` } };
       }
       return published.document;
     },
-    async reload() {
-      const rows = await store.all(db);
-      const entries = [];
-      for (const row of rows) {
-        // Never used again, so a SECRET_KEYS that cannot open it any more is no obstacle.
-        if (row.retired_at !== null) continue;
-        let keys = imported.get(row.kid);
-        if (!keys) {
-          const private_jwk = JSON.parse(secrets.open(row.sealed_private_key, row.kid).toString()) as JWK;
-          keys = {
-            private_key: await importJWK(private_jwk, row.alg),
-            public_key: await importJWK(row.public_jwk as JWK, row.alg),
-          };
-          imported.set(row.kid, keys);
-        }
-        entries.push({ row, ...keys });
-      }
-      loaded = { rows, entries };
-    },
   };
 }
+
+const ORDER = ['active', 'next', 'retired'];
+/** For those who take the first that seems to fit: signing keys first, RS256 before all, and what is in use before the rest. */
+const rank = (key: PlacedKey, now: Date): number =>
+  KEY_ALGS.indexOf(key.row.alg) * ORDER.length + ORDER.indexOf(stateOf(key, now));

@@ -1,21 +1,16 @@
 /** Making keys, replacing them and taking them out of use: one writer at a time, each change with its audit event. */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import { record, type Actor } from '../events/index.ts';
+import type { KeyAlg } from '../protocol/key-alg.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import type { SigningAlg } from '../protocol/signing-alg.ts';
 import { transact, type Db } from '../store/db.ts';
 import * as store from '../store/keys.ts';
 import type { Secrets } from './secrets.ts';
-import { keyStates } from './state.ts';
-
-/** Seconds that others may keep our JWKS. */
-export const JWKS_MAX_AGE = 300;
-/** Seconds between publishing a key and signing with it: every cache and every process has it by then. */
-const PUBLISH_BEFORE_USE = JWKS_MAX_AGE + 60;
+import { place, PUBLISH_BEFORE_USE, signerOf } from './state.ts';
 
 /** Makes the first key of every algorithm that has none. Exactly once, however many processes start together. */
-export async function ensureKeys(db: Db, secrets: Secrets, algs: readonly SigningAlg[], now: Date): Promise<void> {
-  const has = (rows: readonly store.SigningKeyRow[], alg: SigningAlg): boolean =>
+export async function ensureKeys(db: Db, secrets: Secrets, algs: readonly KeyAlg[], now: Date): Promise<void> {
+  const has = (rows: readonly store.KeyRow[], alg: KeyAlg): boolean =>
     rows.some((row) => row.alg === alg && row.retired_at === null);
   const present = await store.all(db);
   const missing = algs.filter((alg) => !has(present, alg));
@@ -30,13 +25,13 @@ export async function ensureKeys(db: Db, secrets: Secrets, algs: readonly Signin
 }
 
 /**
- * Makes a new key that is published now and signs once every cache can have it; the present one signs until then.
- * With `immediately` it signs at once: for a key that has to go.
+ * Makes a new key that is published now and used once every cache can have it; the present one is used until then.
+ * With `immediately` it is used at once: for a key that has to go.
  */
 export async function rotateKey(
   db: Db,
   secrets: Secrets,
-  alg: SigningAlg,
+  alg: KeyAlg,
   by: Actor,
   now: Date,
   { immediately = false }: { immediately?: boolean } = {},
@@ -45,7 +40,7 @@ export async function rotateKey(
   return transact(db, async (trx) => {
     await store.lock(trx);
     // Where nothing signs yet, there is nobody to wait for.
-    const signs = keyStates(await store.all(trx), now).some((other) => other.alg === alg && other.state === 'active');
+    const signs = signerOf(place(await store.all(trx)), alg, now) !== undefined;
     const activates_at = immediately || !signs ? now : secondsAfter(now, PUBLISH_BEFORE_USE);
     await store.insert(trx, { ...key, activates_at });
     await record(trx, { event: 'key_rotated', detail: { kid: key.kid, alg } }, by, now);
@@ -56,14 +51,15 @@ export async function rotateKey(
 /** What became of a key that was to be retired. */
 export interface Retirement {
   kid: string;
-  alg: SigningAlg;
-  /** The new key that signs from now on; null when the retired one did not sign. */
+  alg: KeyAlg;
+  /** The new key that is used from now on; null when the retired one was not in use. */
   replacement: string | null;
 }
 
 /**
- * Takes a key out of use at once: what it signed is refused from then on. If it is the one that signs, a replacement that
- * signs at once is made first. Undefined when there is no such key, or it was retired before.
+ * Takes a key out of use at once: what it signed is refused from then on, and what was encrypted to it is not opened.
+ * If it is the one in use, a replacement that is used at once is made first. Undefined when there is no such key, or it
+ * was retired before.
  */
 export async function retireKey(
   db: Db,
@@ -79,10 +75,10 @@ export async function retireKey(
   const spare = await makeKey(secrets, alg, now);
   return transact(db, async (trx) => {
     await store.lock(trx);
-    const signs = keyStates(await store.all(trx), now).some((key) => key.kid === kid && key.state === 'active');
+    const inUse = signerOf(place(await store.all(trx)), alg, now)?.row.kid === kid;
     if (!(await store.retire(trx, kid, now))) return undefined;
     await record(trx, { event: 'key_retired', detail: { kid, alg } }, by, now);
-    if (!signs) return { kid, alg, replacement: null };
+    if (!inUse) return { kid, alg, replacement: null };
     await store.insert(trx, { ...spare, activates_at: now });
     await record(trx, { event: 'key_rotated', detail: { kid: spare.kid, alg } }, by, now);
     return { kid, alg, replacement: spare.kid };
@@ -90,24 +86,30 @@ export async function retireKey(
 }
 
 /** Keys in use that none of SECRET_KEYS opens. */
-export const unreadableKeys = (rows: readonly store.SigningKeyRow[], secrets: Secrets): string[] =>
+export const unreadableKeys = (rows: readonly store.KeyRow[], secrets: Secrets): string[] =>
   rows.filter((row) => row.retired_at === null && !isReadable(row, secrets)).map(({ kid }) => kid);
 
-function isReadable({ kid, sealed_private_key }: store.SigningKeyRow, secrets: Secrets): boolean {
+function isReadable({ kid, sealed_private_key }: store.KeyRow, secrets: Secrets): boolean {
   try {
-    secrets.open(sealed_private_key, kid);
+    if (sealed_private_key !== null) secrets.open(sealed_private_key, kid);
     return true;
   } catch {
     return false;
   }
 }
 
-async function makeKey(
+/** A new key pair, sealed. It activates when the caller says. */
+export async function makeKey(
   secrets: Secrets,
-  alg: SigningAlg,
+  alg: KeyAlg,
   now: Date,
-): Promise<Omit<store.SigningKeyRow, 'retired_at' | 'activates_at'>> {
-  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: 2048 });
+): Promise<Omit<store.NewKeyRow, 'activates_at'>> {
+  // The curve is of ECDH-ES, the length of RSA: each ignores the other's.
+  const { publicKey, privateKey } = await generateKeyPair(alg, {
+    extractable: true,
+    modulusLength: 2048,
+    ...(alg === 'ECDH-ES' && { crv: 'P-256' }),
+  });
   const public_jwk = await exportJWK(publicKey);
   // RFC 7638, so that a kid names exactly this key.
   const kid = await calculateJwkThumbprint(public_jwk);

@@ -1,41 +1,99 @@
-/** The state of a key: it follows from its times, and from those of the keys that came after it. Pure. */
-import { MAX_TOKEN_TTL } from '../protocol/client-metadata.ts';
+/** The state of a key: it follows from its times, and from those of the key that came after it. Pure. */
+import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from '../protocol/client-metadata.ts';
+import { useOf, type KeyAlg } from '../protocol/key-alg.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import type { SigningAlg } from '../protocol/signing-alg.ts';
-import type { SigningKeyRow } from '../store/keys.ts';
+import type { KeyRow } from '../store/keys.ts';
 
-/** Seconds a key stays published after another took over. */
-const PUBLISH_AFTER_USE = MAX_TOKEN_TTL + 60;
+/** Seconds that others may keep our JWKS. */
+export const JWKS_MAX_AGE = 300;
+/** Seconds between publishing a key and using it: every cache and every process has it by then. */
+export const PUBLISH_BEFORE_USE = JWKS_MAX_AGE + 60;
+/**
+ * Seconds a key goes on being good after another took over: until all that it signed has expired, and until those who
+ * encrypt to us have fetched the JWKS again.
+ */
+const GOOD_AFTER_USE = MAX_TOKEN_TTL + 60;
+/** Seconds that the public half is kept beyond that: a hint may be an ID token as old as a grant can get. */
+const KEEP = MAX_GRANT_TTL;
 
-/** `next` until it activates, `active` until another of its algorithm does, then `retired`. */
+/** `next` until it activates, `active` until another of its algorithm does or it is withdrawn, then `retired`. */
 export type KeyState = 'next' | 'active' | 'retired';
 
-/** Is it in the JWKS? Every row of the table is needed to tell. */
-export function isPublished(row: SigningKeyRow, all: readonly SigningKeyRow[], now: Date): boolean {
-  if (row.retired_at !== null) return false;
-  const successor = successorOf(row, all);
-  return successor === undefined || now < secondsAfter(successor.activates_at, PUBLISH_AFTER_USE);
+/** A key, and when its time is over; null while nothing follows it. */
+export interface PlacedKey {
+  row: KeyRow;
+  ends_at: Date | null;
 }
 
-/** The key that took over, or will. One that was retired counts if it ever signed: no key comes back into use. */
-const successorOf = (row: SigningKeyRow, all: readonly SigningKeyRow[]): SigningKeyRow | undefined =>
-  all.find(
-    (other) =>
-      other.alg === row.alg &&
-      other.activates_at > row.activates_at &&
-      (other.retired_at === null || other.retired_at > other.activates_at),
-  );
+/**
+ * Finds the end of each key. Every row there is must be given, in the store's order. One that was retired ends the key
+ * before it if it ever signed: no key comes back into use.
+ */
+export function place(rows: readonly KeyRow[]): PlacedKey[] {
+  const successors = new Map<KeyAlg, KeyRow>();
+  return rows
+    .toReversed()
+    .map((row) => {
+      const successor = successors.get(row.alg);
+      if (row.retired_at === null || row.retired_at > row.activates_at) successors.set(row.alg, row);
+      return { row, ends_at: earlier(row.withdrawn_at, successor?.activates_at ?? null) };
+    })
+    .toReversed();
+}
+
+const earlier = (a: Date | null, b: Date | null): Date | null => (a === null || (b !== null && b < a) ? b : a);
+
+export function stateOf({ row, ends_at }: PlacedKey, now: Date): KeyState {
+  if (row.retired_at !== null || (ends_at !== null && ends_at <= now)) return 'retired';
+  return row.activates_at > now ? 'next' : 'active';
+}
+
+/** Is what it signed still accepted, or what was encrypted to it still opened? */
+export const isGood = ({ row, ends_at }: PlacedKey, now: Date): boolean =>
+  row.retired_at === null && (ends_at === null || now < secondsAfter(ends_at, GOOD_AFTER_USE));
+
+/** Is it in the JWKS? Nobody is to encrypt to a key whose time is over, so that one leaves at once. */
+export const isPublished = (key: PlacedKey, now: Date): boolean =>
+  isGood(key, now) && (useOf(key.row.alg) === 'sig' || stateOf(key, now) !== 'retired');
+
+/** Is it of no use even to read what is old? */
+export function isForgettable({ row, ends_at }: PlacedKey, now: Date): boolean {
+  const over = row.retired_at ?? (ends_at && secondsAfter(ends_at, GOOD_AFTER_USE));
+  return over !== null && secondsAfter(over, KEEP) <= now;
+}
+
+/**
+ * The key that signs `alg`: the active one, else the one that will be. The latter only where an algorithm is new, and
+ * nobody can have tokens of it yet: better a key that some cache may lack than none.
+ */
+export function signerOf<T extends PlacedKey>(keys: readonly T[], alg: KeyAlg, now: Date): T | undefined {
+  const ofAlg = keys.filter(({ row }) => row.alg === alg);
+  return ofAlg.findLast((key) => stateOf(key, now) === 'active') ?? ofAlg.find((key) => stateOf(key, now) === 'next');
+}
 
 /** The state of each key, as `keys list` shows it. */
 export function keyStates(
-  rows: readonly SigningKeyRow[],
+  rows: readonly KeyRow[],
   now: Date,
-): Array<{ kid: string; alg: SigningAlg; state: KeyState; published: boolean; created_at: Date; activates_at: Date }> {
-  return rows.map((row) => {
-    const { kid, alg, created_at, activates_at } = row;
-    const successor = successorOf(row, rows);
-    const superseded = successor !== undefined && successor.activates_at <= now;
-    const state = row.retired_at !== null || superseded ? 'retired' : activates_at > now ? 'next' : 'active';
-    return { kid, alg, state, published: isPublished(row, rows, now), created_at, activates_at };
+): Array<{
+  kid: string;
+  use: 'sig' | 'enc';
+  alg: KeyAlg;
+  state: KeyState;
+  published: boolean;
+  created_at: Date;
+  activates_at: Date;
+}> {
+  return place(rows).map((key) => {
+    const { kid, alg, created_at, activates_at } = key.row;
+    return {
+      kid,
+      use: useOf(alg),
+      alg,
+      state: stateOf(key, now),
+      published: isPublished(key, now),
+      created_at,
+      activates_at,
+    };
   });
 }

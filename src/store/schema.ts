@@ -3,6 +3,7 @@ import type { ColumnType, Generated } from 'kysely';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import type { PersonClaims } from '../protocol/claims.ts';
 import type { AuthMethod, GrantType } from '../protocol/client-metadata.ts';
+import type { KeyAlg } from '../protocol/key-alg.ts';
 import type { PublicJwks } from '../protocol/jwks.ts';
 import type { ApplicationType } from '../protocol/redirect-uri.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
@@ -217,12 +218,13 @@ export interface Database {
   replays: { expires_bucket: number; hash: Buffer; expires_at: Date };
   signing_keys: {
     kid: string;
-    alg: SigningAlg;
+    alg: KeyAlg;
     public_jwk: Json<Record<string, unknown>>;
-    sealed_private_key: Buffer;
+    sealed_private_key: Nullable<Buffer>;
     created_at: Date;
     activates_at: Date;
     retired_at: Nullable<Date>;
+    withdrawn_at: Nullable<Date>;
   };
   logout_notices: {
     notice_id: Generated<string>;

@@ -55,8 +55,8 @@ export async function readHint({ config, keys }: Needs, id_token_hint: string, n
   try {
     const { payload, protectedHeader } = await compactVerify(
       id_token_hint,
-      ({ kid = '', alg }) => {
-        const key = keys.find(kid, now, { retired: true });
+      async ({ kid = '', alg }) => {
+        const key = await keys.find(kid, now, { retired: true });
         if (!key || key.alg !== alg) throw new Error('not a key of ours');
         return key.public_key;
       },

@@ -72,8 +72,8 @@ export async function readAccessTokenJwt(
   try {
     const { payload } = await jwtVerify(
       token,
-      ({ kid = '', alg }) => {
-        const key = keys.find(kid, now);
+      async ({ kid = '', alg }) => {
+        const key = await keys.find(kid, now);
         // The key decides the algorithm, never the token (RFC 8725 §3.1).
         if (!key || key.alg !== alg) throw new errors.JWKSNoMatchingKey();
         return key.public_key;

@@ -2,4 +2,11 @@
 import type { Deps } from '../deps.ts';
 import type { Worker } from './worker.ts';
 
-export const reloadKeys = ({ keys }: Pick<Deps, 'keys'>): Worker => ({ every: 5, run: () => keys.reload() });
+export const reloadKeys = ({ keys, log }: Pick<Deps, 'keys' | 'log'>): Worker => ({
+  every: 5,
+  async run() {
+    const { unreadable } = await keys.reload();
+    if (unreadable.length > 0)
+      log.warn({ kids: unreadable }, 'keys were sealed under a key that is not in SECRET_KEYS');
+  },
+});

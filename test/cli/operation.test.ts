@@ -94,7 +94,7 @@ describe('keys', () => {
     expect(made.json()).toEqual({ kid: expect.any(String), alg: 'RS256', activates_at: expect.stringMatching(/Z$/) });
     const now = await postern(['keys', 'rotate', '--alg', 'ES256', '--immediately', '-q']);
     const kid = now.stdout.trim();
-    expect((await postern(['keys', 'list'])).stdout).toMatch(new RegExp(`^${kid} +ES256 +active +yes +\\d`, 'm'));
+    expect((await postern(['keys', 'list'])).stdout).toMatch(new RegExp(`^${kid} +sig +ES256 +active +yes +\\d`, 'm'));
 
     const retired = await postern(['keys', 'retire', kid, '--json']);
     expect(retired.json()).toEqual({ kid, alg: 'ES256', replacement: expect.any(String) });

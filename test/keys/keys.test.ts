@@ -60,17 +60,24 @@ test('RFC 7517 §9.2: no private or symmetric member is ever published', async (
   for (const alg of ['PS256', 'EdDSA'] as const) await ensureKeys(at.deps.db, at.deps.secrets, [alg], at.clock.now());
   await at.deps.keys.reload();
   const { keys } = await jwks();
-  expect(keys.map(({ alg }) => String(alg)).toSorted()).toEqual(['ES256', 'EdDSA', 'PS256', 'RS256']);
+  expect(keys.map(({ alg }) => String(alg)).toSorted()).toEqual([
+    'ECDH-ES',
+    'ES256',
+    'EdDSA',
+    'PS256',
+    'RS256',
+    'RSA-OAEP-256',
+  ]);
   const allowed = new Set(['kty', 'kid', 'alg', 'use', 'n', 'e', 'crv', 'x', 'y']);
   for (const key of keys) {
     expect(Object.keys(key).filter((name) => !allowed.has(name))).toEqual([]);
-    expect(key.use).toBe('sig');
+    expect(key.use).toBe(/^(?:RSA-OAEP-256|ECDH-ES)$/.test(key.alg!) ? 'enc' : 'sig');
   }
 });
 
 test('ASVS 11.7 / design §2: private keys are sealed at rest, and only SECRET_KEYS open them', async () => {
   const [row] = await store.all(bare.db);
-  const text = row!.sealed_private_key.toString('latin1');
+  const text = row!.sealed_private_key!.toString('latin1');
   for (const member of ['"d"', '"p"', '"kty"', 'RSA', 'P-256']) expect(text).not.toContain(member);
   expect(JSON.stringify(row!.public_jwk)).not.toContain('"d"');
   const other = createSecrets(['another key, of more than thirty-two characters'], random);
@@ -82,7 +89,7 @@ test('ASVS 11.7 / design §2: private keys are sealed at rest, and only SECRET_K
 test('a row sealed for one key cannot stand in for another', async () => {
   const [one, two] = await store.all(bare.db);
   const secrets = createSecrets([TEST_SECRET_KEY], random);
-  expect(() => secrets.open(one!.sealed_private_key, two!.kid)).toThrow(two!.kid);
+  expect(() => secrets.open(one!.sealed_private_key!, two!.kid)).toThrow(two!.kid);
 });
 
 test('a key is published before it signs, signs next, and stays published while its tokens may live', async () => {

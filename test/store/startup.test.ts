@@ -85,7 +85,9 @@ describe('the first keys', () => {
 
   test('whoever waited for the key of another throws its own away', async () => {
     await ensureKeys(database.db, secrets, ['ES256'], NOW);
-    const [{ retired_at: _, ...key }] = (await keys.all(database.db)) as [keys.SigningKeyRow];
+    const [{ retired_at: _, withdrawn_at: __, ...key }] = (await keys.all(database.db)) as [
+      keys.KeyRow & keys.NewKeyRow,
+    ];
     await database.db.deleteFrom('signing_keys').execute();
     await overtaken(
       database.db,
@@ -117,7 +119,7 @@ describe('the first keys', () => {
     expect([now!.size, then!.size]).toEqual([1, 1]);
     expect(now).not.toEqual(then);
     // Whatever signs was published before, and still is.
-    for (const kid of [...now!, ...then!]) expect(rings[0]!.find(kid, NOW)).toBeDefined();
-    expect(rings[0]!.find([...then!][0]!, later)).toBeDefined();
+    for (const kid of [...now!, ...then!]) expect(await rings[0]!.find(kid, NOW)).toBeDefined();
+    expect(await rings[0]!.find([...then!][0]!, later)).toBeDefined();
   });
 });

@@ -69,7 +69,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     clientKeys: createClientKeys(fetch, () => clock.now().getTime()),
     log,
   };
-  await ensureKeys(db, secrets, config.SIGNING_ALGS, clock.now());
+  await ensureKeys(db, secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], clock.now());
   await deps.keys.reload();
   const app = await buildApp(deps);
   await app.ready();

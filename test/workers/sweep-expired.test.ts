@@ -181,7 +181,10 @@ test('house rule: a job never runs twice at once, a failure waits for the next t
       running -= 1;
     },
   };
-  const stop = startWorkers({ ...at.deps, keys: { ...at.deps.keys, reload: async () => {} } }, { slow });
+  const stop = startWorkers(
+    { ...at.deps, keys: { ...at.deps.keys, reload: async () => ({ unreadable: [] }) } },
+    { slow },
+  );
   await vi.advanceTimersByTimeAsync(1000);
   expect([turns, at.logged.some((line) => line.includes('a bad day'))]).toEqual([1, true]);
   running = 0;

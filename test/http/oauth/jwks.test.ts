@@ -12,21 +12,26 @@ afterAll(() => at.close());
 
 const get = (headers: Record<string, string> = {}) => at.app.inject({ method: 'GET', url: '/jwks', headers });
 
-test('RFC 7517 §5: the keys with distinct kid, alg and use, RS256 and ES256 by default, and nothing private', async () => {
+test('RFC 7517 §5: the keys with distinct kid, alg and use, those that sign before those to encrypt to, and nothing private', async () => {
   const answer = await get();
   expect(answer.headers['content-type']).toMatch(/^application\/json/);
   const { keys, ...rest } = answer.json<{ keys: JWK[] }>();
   expect(rest).toEqual({});
-  expect(keys.map(({ alg }) => String(alg)).toSorted()).toEqual(['ES256', 'RS256']);
-  expect(new Set(keys.map(({ kid }) => kid)).size).toBe(2);
+  // Who takes the first RSA key, or the first EC key, whatever it is for, has one that signs.
+  expect(keys.map(({ alg, use, kty }) => [alg, use, kty])).toEqual([
+    ['RS256', 'sig', 'RSA'],
+    ['ES256', 'sig', 'EC'],
+    ['RSA-OAEP-256', 'enc', 'RSA'],
+    ['ECDH-ES', 'enc', 'EC'],
+  ]);
+  expect(new Set(keys.map(({ kid }) => kid)).size).toBe(4);
   for (const key of keys) {
     const members =
       key.kty === 'RSA' ? ['alg', 'e', 'kid', 'kty', 'n', 'use'] : ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'];
     expect(Object.keys(key).toSorted()).toEqual(members);
-    expect(key.use).toBe('sig');
   }
   const moduli = keys.flatMap(({ n }) => (n === undefined ? [] : [Buffer.from(n, 'base64url').length * 8]));
-  expect(moduli).toEqual([2048]);
+  expect(moduli).toEqual([2048, 2048]);
 });
 
 test('input: public, cacheable for 300 to 3600 seconds, readable by every page, without cookies', async () => {
@@ -60,7 +65,7 @@ test('the ETag stays while the keys do, and changes when one is published', asyn
   const after = await get({ 'if-none-match': before! });
   expect(after.statusCode).toBe(200);
   expect(after.headers.etag).not.toBe(before);
-  expect(after.json<{ keys: JWK[] }>().keys).toHaveLength(3);
+  expect(after.json<{ keys: JWK[] }>().keys).toHaveLength(5);
 });
 
 test('RFC 9110 §9.3.2: HEAD is answered like GET, without a body; other methods are 405', async () => {
