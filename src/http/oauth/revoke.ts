@@ -23,8 +23,9 @@ export function revoke(app: FastifyInstance, deps: Deps): void {
       const now = deps.clock();
       const client = await authenticate(deps, credentials, by, now);
       await revokeToken(deps, client, parseParameters(parameters, form).token, by, now);
-      // §2.2: 200 for an unknown token too; there is nothing the client could do about it.
-      return reply.code(200).send();
+      // §2.2: 200 for an unknown token too; there is nothing the client could do about it. The body says nothing, but some
+      // clients (simple-oauth2) fail on an answer that is not JSON.
+      return reply.code(200).send({});
     },
   });
 }

@@ -48,9 +48,14 @@ test('RFC 7009 §2.1: revoking a refresh token kills its access tokens', async (
   const tokens = await tokensOf();
   const answer = await revoke(tokens.refresh_token);
   expect(answer.statusCode).toBe(200);
-  expect(answer.body).toBe('');
   expect(answer.headers['cache-control']).toBe('no-store');
   await isDead(tokens);
+});
+
+test('RFC 7009 §2.2: the status says it all; the body is an empty JSON object, for clients that take nothing but JSON', async () => {
+  const answer = await revoke((await tokensOf()).refresh_token);
+  expect(answer.headers['content-type']).toMatch(/^application\/json\b/);
+  expect(answer.body).toBe('{}');
 });
 
 test('decided: revoking a person’s access token revokes the grant', async () => {
@@ -112,7 +117,7 @@ test('RFC 7009 §2.1: another’s token is left alone, and answered like an unkn
   for (const stranger of [await aClient(at), await aPublicClient(at), await aService(at, { may_introspect: true })]) {
     for (const token of [tokens.access_token, tokens.refresh_token, 'unknown']) {
       const answer = await revoke(token, stranger);
-      expect([answer.statusCode, answer.body]).toEqual([200, '']);
+      expect([answer.statusCode, answer.body]).toEqual([200, '{}']);
     }
   }
   await isAlive(tokens);
