@@ -1,19 +1,9 @@
 /** What is written is true: every variable is documented with its default, every cited test exists, every link leads somewhere. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { fetch } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { register } from '../src/clients/register.ts';
+import { describe, expect, test } from 'vitest';
 import { loadConfig, VARIABLES } from '../src/config.ts';
-import { presets } from '../src/protocol/client-metadata.ts';
-import { put } from '../src/store/resources.ts';
-import { deploy, stopServersAfterwards, type Deployment } from './support/deployment.ts';
-import { aService, aUser, BY, credentials, postForm } from './support/fixtures.ts';
-import { freePort } from './support/server.ts';
-import { Visitor } from './support/visitor.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
@@ -108,94 +98,4 @@ test('docs/specification.md lists every test of the specification, and no other'
     (_all, begin: string, places: string, end: string) => begin + listOf(places) + end,
   );
   await expect(current).toMatchFileSnapshot('../docs/specification.md');
-});
-
-describe('the examples of docs/connecting-an-app.md', () => {
-  stopServersAfterwards();
-  let deployment: Deployment;
-  let username: string;
-  let directory: string;
-
-  beforeAll(async () => {
-    deployment = await deploy();
-    // Inside node_modules, so that the examples find their packages as they do at their reader's.
-    mkdirSync(join(ROOT, 'node_modules/.cache'), { recursive: true });
-    directory = mkdtempSync(join(ROOT, 'node_modules/.cache/docs-'));
-    ({ username } = await aUser(deployment.test));
-  });
-  afterAll(async () => {
-    rmSync(directory, { recursive: true, force: true });
-    await deployment.close();
-  });
-
-  /** An example's code, for this issuer and a free port of its own. */
-  async function example(name: string, { port = 0 } = {}): Promise<string> {
-    const [, code] = new RegExp(`<!-- try: ${name} -->\\n+\`\`\`js\\n([^]*?)\`\`\``).exec(
-      read('docs/connecting-an-app.md'),
-    )!;
-    const file = join(directory, `${name}.mjs`);
-    const adapted = code!
-      .replaceAll('http://localhost:3000', deployment.issuer)
-      .replaceAll('localhost:8080', `localhost:${port}`)
-      .replaceAll(/\b8080\b/g, String(port))
-      .replaceAll('demo-web', `demo-web-${name}`);
-    writeFileSync(file, adapted);
-    return file;
-  }
-
-  test.each(['openid-client', 'fastify'])('%s signs a person in', async (name) => {
-    const port = await freePort();
-    const app = `http://localhost:${port}`;
-    await register(
-      deployment.test.deps,
-      {
-        client_id: `demo-web-${name}`,
-        client_secret: `demo-web-${name}-secret`,
-        metadata: { ...presets.web, client_name: name, redirect_uris: [`${app}/callback`] },
-      },
-      BY,
-      deployment.test.clock.now(),
-    );
-    const child = spawn(process.execPath, [await example(name, { port })], { stdio: ['ignore', 'inherit', 'inherit'] });
-    try {
-      const browser = new Visitor(app);
-      await expect
-        .poll(
-          () =>
-            fetch(app).then(
-              () => true,
-              () => false,
-            ),
-          { timeout: 10_000 },
-        )
-        .toBe(true);
-      const sent = await browser.get(`${app}/login`);
-      const person = new Visitor(deployment.issuer);
-      const answer = await person.authorize(sent.headers.get('location')!, { username });
-      const page = await browser.get(answer.href);
-      expect(await page.json()).toMatchObject({ name: 'Ada Lovelace', preferred_username: username });
-    } finally {
-      child.kill();
-      await once(child, 'exit');
-    }
-  });
-
-  test('jose verifies an access token for the API, and nothing else', async () => {
-    const { test: app } = deployment;
-    const resource = 'https://notes.example.test';
-    const terms = { access_token_format: null, access_token_ttl: null, access_token_signing_alg: null };
-    await put(app.deps.db, { resource, name: 'Notes API', client_id: null, scope: [], ...terms });
-    app.deps.directory.clear();
-    const service = await aService(app);
-    const { verify } = (await import(await example('jose'))) as { verify(token: unknown): Promise<object> };
-    const token = async (fields: Record<string, string>): Promise<unknown> => {
-      const form = { grant_type: 'client_credentials', ...credentials(service), ...fields };
-      return (await postForm(app, '/token', form)).json<Record<string, unknown>>()['access_token'];
-    };
-    expect(await verify(await token({ resource }))).toMatchObject({
-      sub: service.client_id,
-      scope: 'jobs:read jobs:write',
-    });
-    await expect(verify(await token({}))).rejects.toThrow('aud');
-  });
 });

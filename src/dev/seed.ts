@@ -54,7 +54,8 @@ function demoClients(
       metadata: {
         ...presets.web,
         client_name: 'Demo Web App',
-        redirect_uris: [callback, 'http://localhost:8080/callback'],
+        // The last one is Auth.js's, which cannot be chosen.
+        redirect_uris: [callback, 'http://localhost:8080/callback', 'http://localhost:8080/auth/callback/postern'],
         post_logout_redirect_uris: [`${ISSUER}/logout/done`, 'http://localhost:8080/'],
         scope: person,
       },
