@@ -11,6 +11,7 @@ import { deploy, stopServersAfterwards, type Deployment } from '../support/deplo
 import { examplesFor, exampleNames, type Example, type Examples } from '../support/examples.ts';
 import { aService, aUser, BY, credentials, postForm } from '../support/fixtures.ts';
 import { until } from '../support/postgres-process.ts';
+import { freePort } from '../support/server.ts';
 import { Visitor } from '../support/visitor.ts';
 
 /** Shorter than the minute before its end in which the examples refresh a token: they do it at every use. */
@@ -35,8 +36,10 @@ let saved: Map<string, Example>;
 let person: { username: string; sub: string };
 stopServersAfterwards();
 beforeAll(async () => {
+  const port = await freePort();
+  const notified = `localhost:${port}`;
   deployment = await deploy({
-    env: { ...TTL, ...REGISTRATION },
+    env: { ...TTL, ...REGISTRATION, OUTBOUND_ALLOW: notified },
     prepare: async ({ deps, clock }) => {
       const scope = { description: 'Read your notes', for_people: true, for_machines: true };
       await putScope(deps, 'notes:read', scope, BY, clock.now());
@@ -45,8 +48,11 @@ beforeAll(async () => {
   const { username, sub } = await aUser(deployment.test);
   person = { username, sub };
   examples = examplesFor(deployment);
-  const paths = (name: string): string[] => [name === 'auth-js' ? '/auth/callback/postern' : '/callback'];
-  const list = await Promise.all([...SERVERS, ...MODULES].map((name) => examples.save(name, { paths: paths(name) })));
+  const particular: Record<string, Parameters<Examples['save']>[1]> = {
+    'auth-js': { paths: ['/auth/callback/postern'] },
+    'express-openid-connect': { port, backchannel_logout_uri: `http://${notified}/backchannel-logout` },
+  };
+  const list = await Promise.all([...SERVERS, ...MODULES].map((name) => examples.save(name, particular[name])));
   saved = new Map(list.map((example) => [example.name, example]));
   const { deps, clock } = deployment.test;
   // Before the first request: the server reads resources now and then only.
@@ -73,10 +79,11 @@ test('docs/clients.md names the versions that are tried', () => {
 /** One person's browser, as far as one application is concerned: what they are shown at either place, and when. */
 class Journey {
   readonly app: Visitor;
-  readonly postern = new Visitor(deployment.issuer);
+  readonly postern: Visitor;
   readonly client_id: string;
 
-  constructor(name: string) {
+  constructor(name: string, postern = new Visitor(deployment.issuer)) {
+    this.postern = postern;
     const { origin, client_id } = saved.get(name)!;
     this.app = new Visitor(origin);
     this.client_id = client_id;
@@ -171,6 +178,17 @@ describe('web applications', () => {
     expect([ended.status, ended.headers.get('location')]).toEqual([302, `${app.issuer}/`]);
     expect(await journey.json('/')).toBeNull();
     expect(await journey.grant()).toMatchObject({ live: false });
+  });
+
+  test('Back-Channel Logout: who signs out at one application is signed out of express-openid-connect', async () => {
+    const told = new Journey('express-openid-connect');
+    await told.signIn();
+    expect(await told.json('/')).toMatchObject(claims());
+    const left = new Journey('passport', told.postern);
+    await left.signIn();
+    const away = await left.app.get(`${left.app.issuer}/logout`);
+    expect((await left.postern.get(away.headers.get('location')!)).status).toBe(302);
+    await expect.poll(() => told.json('/'), { timeout: 10_000 }).toBeNull();
   });
 
   test.each(['simple-oauth2', 'arctic'])('%s signs a person in with PKCE, refreshes, and revokes', async (name) => {

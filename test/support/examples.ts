@@ -45,7 +45,10 @@ export interface Example {
 
 export interface Examples {
   /** Saves an example, and registers its client with the redirect URIs at its address. */
-  save(name: string, metadata?: Partial<ClientMetadataInput> & { paths?: readonly string[] }): Promise<Example>;
+  save(
+    name: string,
+    how?: { port?: number; paths?: readonly string[] } & Partial<ClientMetadataInput>,
+  ): Promise<Example>;
   /** Runs servers, all in one process, until they answer. */
   run(examples: readonly Example[]): Promise<void>;
   /** Bundles a page's script, as a front end's tools do. */
@@ -61,10 +64,10 @@ export function examplesFor(deployment: Deployment): Examples {
   const { test, issuer } = deployment;
 
   return {
-    async save(name, { paths = ['/callback'], ...metadata } = {}) {
+    async save(name, { port: given, paths = ['/callback'], ...metadata } = {}) {
       const block = blocks.get(name);
       if (!block) throw new Error(`no page has an example ${name}`);
-      const port = String(await freePort());
+      const port = String(given ?? (await freePort()));
       const origin = `http://localhost:${port}`;
       const kind = block.code.includes('demo-spa') ? 'spa' : 'web';
       const client_id = `demo-${kind}-${name}`;

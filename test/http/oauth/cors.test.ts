@@ -22,7 +22,7 @@ let user: User;
 let browser: TestBrowser;
 let tokens: Tokens;
 beforeAll(async () => {
-  at = await testApp();
+  at = await testApp({ config: { REGISTRATION: 'open' } });
   const redirect_uris = [`${ORIGIN}/callback`];
   spa = await aPublicClient(at, { redirect_uris, allowed_origins: ['https://admin.example.test'] });
   user = await aUser(at);
@@ -113,6 +113,8 @@ test.each([
   '/token',
   '/userinfo',
   '/revoke',
+  '/device_authorization',
+  '/register',
   '/jwks',
   '/.well-known/openid-configuration',
   '/.well-known/oauth-authorization-server',
@@ -129,6 +131,16 @@ test.each([
     expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
   },
 );
+
+test('interoperability: any page may register a client and read the answer, a refusal too; there is no client yet whose origins could say', async () => {
+  const headers = { origin: 'https://any.example.test' };
+  for (const payload of [{ redirect_uris: ['https://any.example.test/callback'] }, { redirect_uris: ['nonsense'] }]) {
+    const answer = await at.app.inject({ method: 'POST', url: '/register', headers, payload });
+    expect(answer.statusCode).toBe(payload.redirect_uris[0] === 'nonsense' ? 400 : 201);
+    expect(allowed(answer)).toBe('*');
+    expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+  }
+});
 
 test.each(['/introspect', '/authorize', '/login', '/logout', '/account', '/livez'])(
   'RFC 9700 §2.6: %s has no CORS headers, neither to a preflight nor to a request',
