@@ -7,7 +7,6 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'vite';
 import { register } from '../../src/clients/register.ts';
 import { presets, type ClientMetadataInput } from '../../src/protocol/client-metadata.ts';
 import type { Deployment } from './deployment.ts';
@@ -114,6 +113,8 @@ export function examplesFor(deployment: Deployment): Examples {
     },
 
     async bundle({ file }, addition = '') {
+      // Only where there is something to bundle: it takes a while to load.
+      const { build } = await import('vite');
       writeFileSync(file, readFileSync(file, 'utf8') + addition);
       const built = await build({
         configFile: false,
