@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from './deps.ts';
 import { demoApplication } from './dev/demo.ts';
+import { admin } from './http/admin/index.ts';
 import { browser } from './http/browser/index.ts';
 import { oauth, oauthOutside } from './http/oauth/index.ts';
 import { ops, type Readiness } from './http/ops.ts';
@@ -17,6 +18,7 @@ export async function buildApp(deps: Deps, readiness: Readiness = { closing: fal
 
   ops(app, deps, readiness, prefix);
   await app.register((scope) => oauth(scope, deps), { prefix });
+  await app.register((scope) => admin(scope, deps), { prefix });
   if (prefix !== '') await app.register((scope) => oauthOutside(scope, deps, prefix));
   const application = deps.config.mode === 'dev' ? demoApplication(deps) : undefined;
   await app.register((scope) => browser(scope, deps, application), { prefix });

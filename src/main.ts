@@ -3,6 +3,7 @@
 import { join, resolve } from 'node:path';
 import closeWithGrace from 'close-with-grace';
 import { run, type Opened } from './cli/index.ts';
+import { adminResource } from './admin/index.ts';
 import { createDirectory } from './clients/directory.ts';
 import { createGuesses } from './clients/guesses.ts';
 import { createClientKeys } from './clients/jwks.ts';
@@ -70,7 +71,7 @@ function buildDeps(config: Config, log: Deps['log'], db: Db, clock: DisciplinedC
     db,
     secrets,
     keys: createKeyRing(db, secrets),
-    directory: createDirectory(db, () => performance.now()),
+    directory: createDirectory(db, () => performance.now(), [adminResource(config.ISSUER)]),
     guesses: createGuesses(db),
     passwords: createPasswordHasher(),
     clock: clock.now,

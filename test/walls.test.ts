@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 const LINES = [
   ['main', 'app'],
   ['http', 'workers', 'cli', 'dev'],
-  ['authorize', 'grants'],
+  ['authorize', 'grants', 'admin'],
   ['clients', 'users', 'sessions'],
   ['tokens', 'keys'],
   ['events'],

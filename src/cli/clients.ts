@@ -5,10 +5,10 @@ import {
   describeClient,
   register,
   removeClient,
-  rotateSecret,
   updateClient,
   type ClientDocument,
 } from '../clients/register.ts';
+import { addSecretTo } from '../clients/secrets.ts';
 import type { Deps } from '../deps.ts';
 import * as store from '../store/clients.ts';
 import * as scopes from '../store/scopes.ts';
@@ -145,10 +145,11 @@ const rotate: Leaf<{ overlap: number; clientSecret?: string }> = {
   examples: ['clients rotate-secret shop --overlap 7d'],
   async run({ open }, { argument: client_id, options: { overlap, clientSecret } }) {
     return open(async ({ deps }) => {
-      const made = await rotateSecret(deps, client_id, { overlap, client_secret: clientSecret }, BY, deps.clock());
+      const made = await addSecretTo(deps, client_id, { overlap, client_secret: clientSecret }, BY, deps.clock());
       if (made) {
-        const json = { ...made, client_secret_expires_at: 0 };
-        return { json, ids: [made.client_secret], text: record(made, ['client_secret']), notes: [ONCE] };
+        const shown = { client_id, client_secret: made.client_secret };
+        const json = { ...shown, secret_id: made.secret_id, client_secret_expires_at: 0 };
+        return { json, ids: [made.client_secret], text: record(shown, ['client_secret']), notes: [ONCE] };
       }
       if (await store.find(deps.db, client_id)) throw notAllowed(`${client_id} is a public client: it has no secret`);
       throw unknown(client_id);

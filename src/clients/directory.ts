@@ -20,8 +20,8 @@ const MISS_TTL_MS = 2_000;
 const MISS = Symbol('no such client');
 const MAX_CLIENTS = 10_000;
 
-/** A directory over the database. `now` is in milliseconds, monotonic. */
-export function createDirectory(db: Db, now: () => number): Directory {
+/** A directory over the database, and over resources that are the server's own. `now` is in milliseconds, monotonic. */
+export function createDirectory(db: Db, now: () => number, own: readonly resources.Resource[] = []): Directory {
   const byId = new LRUCache<string, clients.Client | typeof MISS>({
     max: MAX_CLIENTS,
     perf: { now },
@@ -37,7 +37,9 @@ export function createDirectory(db: Db, now: () => number): Directory {
   const table = <T extends object>(load: () => Promise<T>): LRUCache<'all', T> =>
     new LRUCache({ max: 1, perf: { now }, ttl: TTL_MS, ttlResolution: 0, fetchMethod: load });
   const scopesByName = table(async () => new Map((await scopes.all(db)).map((scope) => [scope.name, scope])));
-  const resourcesByUri = table(async () => new Map((await resources.all(db)).map((row) => [row.resource, row])));
+  const resourcesByUri = table(
+    async () => new Map([...(await resources.all(db)), ...own].map((row) => [row.resource, row])),
+  );
 
   return {
     async client(client_id) {

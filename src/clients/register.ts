@@ -10,7 +10,7 @@ import {
   type ClientMetadata,
   type ClientMetadataInput,
 } from '../protocol/client-metadata.ts';
-import { numericDate, secondsAfter } from '../protocol/numeric-date.ts';
+import { numericDate } from '../protocol/numeric-date.ts';
 import { formatScope, parseScope } from '../protocol/scope.ts';
 import * as clients from '../store/clients.ts';
 import { transact, type Trx } from '../store/db.ts';
@@ -18,7 +18,7 @@ import * as grants from '../store/grants.ts';
 import { sha256 } from '../store/handle.ts';
 import * as notices from '../store/logout-notices.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'random'>;
+export type Needs = Pick<Deps, 'config' | 'db' | 'random'>;
 
 /** A client as RFC 7591 §3.2.1 shows it. `client_secret` is there once, when it was made. */
 export type ClientDocument = Record<string, unknown> & { client_id: string; client_secret?: string };
@@ -109,25 +109,6 @@ export async function updateClient(
   });
 }
 
-/** Makes a new secret; the old ones keep working for `overlap` seconds. Undefined when there is no such client. @throws ZodError */
-export async function rotateSecret(
-  deps: Needs,
-  client_id: string,
-  { overlap, client_secret = newSecret(deps) }: { overlap: number; client_secret?: string | undefined },
-  by: Actor,
-  now: Date,
-): Promise<{ client_id: string; client_secret: string } | undefined> {
-  identifiers.parse({ client_secret });
-  return transact(deps.db, async (trx) => {
-    const client = await clients.findLocked(trx, client_id);
-    if (!client || !usesSecret(client)) return undefined;
-    await clients.expireSecrets(trx, client_id, secondsAfter(now, overlap));
-    await addSecret(deps, trx, client_id, client_secret, now);
-    await record(trx, { event: 'client_secret_added', client_id }, by, now);
-    return { client_id, client_secret };
-  });
-}
-
 /** Deletes a client and ends everything it was granted. */
 export const removeClient = (deps: Needs, client_id: string, by: Actor, now: Date): Promise<boolean> =>
   transact(deps.db, async (trx) => (await clients.remove(trx, client_id)) && endClient(trx, client_id, by, now));
@@ -139,7 +120,7 @@ export async function endClient(trx: Trx, client_id: string, by: Actor, now: Dat
   return true;
 }
 
-const identifiers = z.object({ client_id: clientId.optional(), client_secret: clientSecret.optional() });
+export const identifiers = z.object({ client_id: clientId.optional(), client_secret: clientSecret.optional() });
 
 /** Valid metadata that this server can serve: an algorithm without a key would fail at the token endpoint. */
 function parseMetadata({ config }: Pick<Needs, 'config'>, document: unknown): ClientMetadata {
@@ -151,19 +132,24 @@ function parseMetadata({ config }: Pick<Needs, 'config'>, document: unknown): Cl
 }
 
 // Only characters that survive form-encoding as they are: clients that forget to encode still work.
-const newSecret = ({ random }: Pick<Deps, 'random'>): string => random(32).toString('base64url');
+export const newSecret = ({ random }: Pick<Deps, 'random'>): string => random(32).toString('base64url');
 
-async function addSecret(deps: Needs, trx: Trx, client_id: string, secret: string, now: Date): Promise<void> {
+/** Writes a secret down; returns its id. */
+export async function addSecret(deps: Needs, trx: Trx, client_id: string, secret: string, now: Date): Promise<string> {
+  const secret_id = deps.random(9).toString('base64url');
   await clients.addSecret(trx, {
-    secret_id: deps.random(9).toString('base64url'),
+    secret_id,
     client_id,
     hash: sha256(secret),
     created_at: now,
     expires_at: null,
   });
+  return secret_id;
 }
 
-const usesSecret = ({ token_endpoint_auth_method }: Pick<ClientMetadata, 'token_endpoint_auth_method'>): boolean =>
+export const usesSecret = ({
+  token_endpoint_auth_method,
+}: Pick<ClientMetadata, 'token_endpoint_auth_method'>): boolean =>
   token_endpoint_auth_method.startsWith('client_secret_');
 
 const OPTIONAL = [

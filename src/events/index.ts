@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino';
 import type { OAuthError } from '../protocol/error.ts';
-import { append } from '../store/audit-log.ts';
+import { append, type AuditRow } from '../store/audit-log.ts';
 import type { Db, Trx } from '../store/db.ts';
 
 /** Who asked, as far as the door can tell. */
@@ -42,17 +42,23 @@ export type AuditEvent =
       event: 'user_created' | 'user_updated' | 'user_disabled' | 'user_enabled' | 'user_deleted' | 'password_changed';
       sub: string;
     }
-  | { event: 'client_created' | 'client_updated' | 'client_deleted' | 'client_secret_added'; client_id: string }
+  | { event: 'client_created' | 'client_updated' | 'client_deleted'; client_id: string }
+  | { event: 'client_secret_added' | 'client_secret_deleted'; client_id: string; detail: { secret_id: string } }
   | { event: 'key_rotated' | 'key_retired'; detail: { kid: string; alg?: string } }
   | { event: 'registration_token_created' | 'registration_token_deleted'; detail: { token_id: string } }
   | { event: 'scope_changed' | 'resource_changed'; detail: { name: string } };
 
 /** Who did it: a request from outside, or an operator at the command line. */
-export type Actor = Requester | { actor: string };
+export type Actor = Requester | { actor: string } | (Requester & { actor: string });
 
 /** Appends an audit row. */
 export const record = (db: Db | Trx, event: AuditEvent, by: Actor, now: Date): Promise<void> =>
-  append(db, { at: now, ...event, ...('actor' in by ? by : { ip: by.ip, request_id: by.request_id }) });
+  append(db, { at: now, ...event, ...whoOf(by) });
+
+const whoOf = (by: Actor): Partial<Pick<AuditRow, 'actor' | 'ip' | 'request_id'>> => ({
+  ...('actor' in by && { actor: by.actor }),
+  ...('ip' in by && { ip: by.ip, request_id: by.request_id }),
+});
 
 /** The log line of a token response. */
 export function logIssued(
@@ -68,4 +74,9 @@ export function logRefused(log: Logger, request_id: string, refusal: OAuthError,
   const { error, error_description, cause } = refusal;
   const why = cause instanceof Error ? cause.message : cause;
   log.info({ event: 'refused', request_id, client_id, error, error_description, cause: why }, 'refused');
+}
+
+/** The log line of a request that an operator was refused. */
+export function logProblem(log: Logger, request_id: string, { code, detail }: { code: string; detail: string }): void {
+  log.info({ event: 'refused', request_id, error: code, error_description: detail }, 'refused');
 }

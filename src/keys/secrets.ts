@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual
 import type { Random } from '../store/handle.ts';
 
 /** One derived key for each use, so that nothing made for one is good for another. */
-type Purpose = 'private-key' | 'form' | 'device' | 'retry' | 'demo';
+type Purpose = 'private-key' | 'form' | 'device' | 'retry' | 'demo' | 'cursor';
 
 export interface Secrets {
   /** Encrypts under the first key. The label is bound in: a sealed value cannot stand in for another. */
@@ -34,6 +34,7 @@ export function createSecrets(keys: readonly string[], random: Random): Secrets 
         device: derive('device'),
         retry: derive('retry'),
         demo: derive('demo'),
+        cursor: derive('cursor'),
       } satisfies Record<Purpose, Buffer>,
     };
   });

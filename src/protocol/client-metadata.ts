@@ -30,7 +30,8 @@ const scope = z
   .max(4000)
   .refine((text) => text.split(' ').every((token) => token === '' || isScopeToken(token)), 'must be scope tokens');
 
-const fields = z.strictObject({
+/** Each member on its own. What they mean for each other is checked by `clientMetadata`. */
+export const clientMetadataFields = z.strictObject({
   client_name: plain.min(1).max(200).optional(),
   client_uri: uri.optional(),
   logo_uri: uri.optional(),
@@ -65,7 +66,7 @@ const fields = z.strictObject({
 });
 
 /** Every member of a metadata document. */
-export const METADATA_MEMBERS = Object.keys(fields.shape);
+export const METADATA_MEMBERS = Object.keys(clientMetadataFields.shape);
 
 /** Members that only an operator decides: what a client may not say of itself, and does not change by saying nothing. */
 export const OPERATOR_ONLY = [
@@ -79,7 +80,7 @@ export const OPERATOR_ONLY = [
   'require_pkce',
   'skip_consent',
   'may_introspect',
-] as const satisfies ReadonlyArray<keyof z.input<typeof fields>>;
+] as const satisfies ReadonlyArray<keyof z.input<typeof clientMetadataFields>>;
 
 /** Members that a client may set of itself (RFC 7591): those of the standards. */
 export const SELF_REGISTERABLE: ReadonlySet<string> = new Set(
@@ -87,7 +88,7 @@ export const SELF_REGISTERABLE: ReadonlySet<string> = new Set(
 );
 
 /** A whole metadata document: every field checked alone and against the others, defaults filled in. */
-export const clientMetadata = fields.superRefine((client, context) => {
+export const clientMetadata = clientMetadataFields.superRefine((client, context) => {
   const problem = (path: string, message: string): void =>
     context.addIssue({ code: 'custom', path: [path], message, input: client });
   const usesCode = client.grant_types.includes('authorization_code');

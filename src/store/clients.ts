@@ -1,7 +1,8 @@
 /** Clients and their secrets. */
 import { sql, type Selectable } from 'kysely';
 import type { Db, Trx } from './db.ts';
-import type { ClientsTable } from './schema.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
+import type { ClientsTable, Database } from './schema.ts';
 
 export type ClientRow = Selectable<ClientsTable>;
 
@@ -39,6 +40,24 @@ export async function findLocked(trx: Trx, client_id: string): Promise<Client | 
 /** Clients by id, after `after`, at most `limit`. */
 export const list = (db: Db, limit: number, after = ''): Promise<ClientRow[]> =>
   db.selectFrom('clients').selectAll().where('client_id', '>', after).orderBy('client_id').limit(limit).execute();
+
+/** What a list of clients can be narrowed by. */
+export interface ClientFilters {
+  client_name?: string | undefined;
+  registered_by?: 'operator' | 'self' | undefined;
+}
+
+/** One page of them. */
+export function page(
+  db: Db,
+  { client_name, registered_by }: ClientFilters,
+  keyset: Keyset,
+): Promise<KeysetPage<ClientRow>> {
+  let query = db.selectFrom('clients').selectAll();
+  if (client_name !== undefined) query = query.where('client_name', '=', client_name);
+  if (registered_by !== undefined) query = query.where('registered_by', '=', registered_by);
+  return keysetPage(query, keyset);
+}
 
 /** Confidential clients that have no secret which counts: they cannot authenticate. */
 export async function withoutSecret(db: Db, now: Date): Promise<string[]> {
@@ -98,6 +117,33 @@ export async function addSecret(
   secret: { secret_id: string; client_id: string; hash: Buffer; created_at: Date; expires_at: Date | null },
 ): Promise<void> {
   await trx.insertInto('client_secrets').values(secret).execute();
+}
+
+export type SecretRow = Pick<Selectable<Database['client_secrets']>, 'secret_id' | 'created_at' | 'expires_at'>;
+
+const SECRET_COLUMNS = ['secret_id', 'created_at', 'expires_at'] as const;
+
+/** One page of a client's secrets, never their hashes. */
+export const pageOfSecrets = (db: Db, client_id: string, keyset: Keyset): Promise<KeysetPage<SecretRow>> =>
+  keysetPage(db.selectFrom('client_secrets').select(SECRET_COLUMNS).where('client_id', '=', client_id), keyset);
+
+/** What is known of one secret. */
+export const findSecret = (db: Db, client_id: string, secret_id: string): Promise<SecretRow | undefined> =>
+  db
+    .selectFrom('client_secrets')
+    .select(SECRET_COLUMNS)
+    .where('client_id', '=', client_id)
+    .where('secret_id', '=', secret_id)
+    .executeTakeFirst();
+
+/** Deletes one secret; false when there is none such. */
+export async function deleteSecret(trx: Trx, client_id: string, secret_id: string): Promise<boolean> {
+  const result = await trx
+    .deleteFrom('client_secrets')
+    .where('client_id', '=', client_id)
+    .where('secret_id', '=', secret_id)
+    .executeTakeFirst();
+  return result.numDeletedRows > 0n;
 }
 
 /** Lets the client's present secrets live until `expires_at` at most: rotation with overlap. */

@@ -45,9 +45,10 @@ export function openDb(connection: Connection, options: PoolOptions): Db {
 
 /**
  * Runs `work` in a transaction. An OAuthError commits and is thrown on: what a refusal leaves behind (a revoked grant,
- * an audit row) must stand. Anything else rolls back.
+ * an audit row) must stand. Anything else rolls back. Inside a transaction it joins that one, whose owner decides.
  */
-export async function transact<T>(db: Db, work: (trx: Trx) => Promise<T>): Promise<T> {
+export async function transact<T>(db: Db | Trx, work: (trx: Trx) => Promise<T>): Promise<T> {
+  if (isTransaction(db)) return work(db);
   const outcome = await db.transaction().execute(async (trx) => {
     try {
       return { value: await work(trx) };
@@ -59,6 +60,8 @@ export async function transact<T>(db: Db, work: (trx: Trx) => Promise<T>): Promi
   if ('refusal' in outcome) throw outcome.refusal;
   return outcome.value;
 }
+
+const isTransaction = (db: Db | Trx): db is Trx => db.isTransaction;
 
 const UNAVAILABLE_CLASSES = [
   '08', // connection exceptions

@@ -237,6 +237,15 @@ export interface Database {
     last_failure: Nullable<string>;
     created_at: Date;
   };
+  idempotency_keys: {
+    principal: string;
+    key: string;
+    request_hash: Buffer;
+    status: number;
+    location: Nullable<string>;
+    body: Json<Nullable<Record<string, unknown>>>;
+    expires_at: Date;
+  };
   audit_events: {
     event_id: Generated<string>;
     at: Date;

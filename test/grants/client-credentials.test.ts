@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { removeClient, rotateSecret } from '../../src/clients/register.ts';
+import { removeClient } from '../../src/clients/register.ts';
+import { addSecretTo } from '../../src/clients/secrets.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aClient, aService, BY, introspect, userinfo, type AClient } from '../support/fixtures.ts';
 import { basic, basicOf, decode, expectRefusal, formOf, postRaw, send } from '../support/oauth.ts';
@@ -15,8 +16,8 @@ afterAll(() => at.close());
 const grant_type = 'client_credentials';
 
 /** A second secret, as `clients rotate-secret` gives one; the first lives on for `overlap` seconds. */
-async function addSecretTo({ client_id, ...client }: AClient, client_secret: string, overlap = 3600): Promise<AClient> {
-  await rotateSecret(at.deps, client_id, { overlap, client_secret }, BY, at.clock.now());
+async function another({ client_id, ...client }: AClient, client_secret: string, overlap = 3600): Promise<AClient> {
+  await addSecretTo(at.deps, client_id, { overlap, client_secret }, BY, at.clock.now());
   at.deps.directory.clear();
   return { ...client, client_id, client_secret };
 }
@@ -63,7 +64,7 @@ test.each(['openid', 'offline_access', 'email', 'jobs:delete', 'jobs:read openid
 );
 
 test('RFC 6749 §2.3.1: HTTP Basic carries form-encoded values, and decodes both', async () => {
-  const odd = await addSecretTo(service, 'p%ss+w:rd / &=?');
+  const odd = await another(service, 'p%ss+w:rd / &=?');
   const headers = { authorization: basic(odd) };
   expect((await postRaw(at, '/token', formOf({ grant_type }), headers)).statusCode).toBe(200);
   const inBody = await ask(odd);
@@ -71,7 +72,7 @@ test('RFC 6749 §2.3.1: HTTP Basic carries form-encoded values, and decodes both
 });
 
 test('interoperability: a client that does not encode its secret is understood where there is no doubt', async () => {
-  const plain = await addSecretTo(service, '100% plain secret');
+  const plain = await another(service, '100% plain secret');
   const headers = { authorization: basicOf(`${plain.client_id}:${plain.client_secret}`) };
   expect((await postRaw(at, '/token', formOf({ grant_type }), headers)).statusCode).toBe(200);
   const lower = { authorization: headers.authorization.replace('Basic', 'basic') };
@@ -80,7 +81,7 @@ test('interoperability: a client that does not encode its secret is understood w
 
 test('ASVS 10.4.16: a secret that has been replaced works until its overlap ends', async () => {
   const client = await aService(at);
-  const renewed = await addSecretTo(client, 'the second secret of it', 60);
+  const renewed = await another(client, 'the second secret of it', 60);
   expect((await ask(client)).statusCode).toBe(200);
   expect((await ask(renewed)).statusCode).toBe(200);
   at.clock.advance(61);

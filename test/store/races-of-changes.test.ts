@@ -1,6 +1,7 @@
 /** Changes of accounts and clients at once: names are given once, and no change undoes another. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ClientExists, register, removeClient, rotateSecret, updateClient } from '../../src/clients/register.ts';
+import { ClientExists, register, removeClient, updateClient } from '../../src/clients/register.ts';
+import { addSecretTo } from '../../src/clients/secrets.ts';
 import { presets } from '../../src/protocol/client-metadata.ts';
 import * as clients from '../../src/store/clients.ts';
 import * as users from '../../src/store/users.ts';
@@ -120,7 +121,7 @@ describe('no change undoes another', () => {
   test('of eight rotations of a secret without overlap, one secret still counts', async () => {
     const { client_id } = await aClient(at);
     const now = at.clock.now();
-    const rotated = await atOnce(8, () => rotateSecret(at.deps, client_id, { overlap: 0 }, BY, now));
+    const rotated = await atOnce(8, () => addSecretTo(at.deps, client_id, { overlap: 0 }, BY, now));
     expect(new Set(rotated.map((secret) => secret?.client_secret)).size).toBe(8);
     const { secrets } = (await clients.find(at.deps.db, client_id))!;
     expect(secrets.filter(({ expires_at }) => expires_at === null || expires_at > now)).toHaveLength(1);

@@ -1,6 +1,7 @@
 /** The application under test: real Postgres, real keys, real hashing; time stands still until it is moved. */
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../src/app.ts';
+import { adminResource } from '../../src/admin/index.ts';
 import { createDirectory } from '../../src/clients/directory.ts';
 import { createGuesses } from '../../src/clients/guesses.ts';
 import { createClientKeys } from '../../src/clients/jwks.ts';
@@ -50,7 +51,11 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = options.database ?? (await createTestDatabase());
   const logged: string[] = [];
   const log = createLog({ level: 'info', destination: { write: (line) => void logged.push(line) } });
-  const defaults = configWith(loadConfig('command', {}), { SECRET_KEYS: [TEST_SECRET_KEY], LOGIN_RATE_LIMIT: 0 });
+  const defaults = configWith(loadConfig('command', {}), {
+    SECRET_KEYS: [TEST_SECRET_KEY],
+    LOGIN_RATE_LIMIT: 0,
+    ADMIN_RATE_LIMIT: 0,
+  });
   const config = configWith(defaults, { ISSUER: 'https://id.example.test', ...options.config });
   const secrets = createSecrets(config.SECRET_KEYS, random);
   const fetch = createOutbound({ allow: config.OUTBOUND_ALLOW });
@@ -60,7 +65,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     db,
     secrets,
     keys: createKeyRing(db, secrets),
-    directory: createDirectory(db, () => clock.now().getTime()),
+    directory: createDirectory(db, () => clock.now().getTime(), [adminResource(config.ISSUER)]),
     guesses: createGuesses(db),
     passwords: createPasswordHasher(),
     clock: clock.now,

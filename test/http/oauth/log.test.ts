@@ -17,7 +17,7 @@ import {
   TestBrowser,
   userinfo,
 } from '../../support/fixtures.ts';
-import { rotateSecret } from '../../../src/clients/register.ts';
+import { addSecretTo } from '../../../src/clients/secrets.ts';
 import { basic, formOf, postRaw } from '../../support/oauth.ts';
 
 let at: TestApp;
@@ -33,7 +33,7 @@ test('ASVS 16.2.5: nothing secret is in the log or in an error body after everyt
 
   const web = await aClient(at);
   const client_secret = keep('client_secret', 'marker-client-secret-0123456789');
-  await rotateSecret(at.deps, web.client_id, { overlap: 0, client_secret }, BY, at.clock.now());
+  await addSecretTo(at.deps, web.client_id, { overlap: 0, client_secret }, BY, at.clock.now());
   at.deps.directory.clear();
   const client = { ...web, client_secret };
   const spa = await aPublicClient(at);

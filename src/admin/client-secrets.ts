@@ -1,0 +1,66 @@
+/** The secrets of a client: several may live at a time, so that one can replace another without a gap. */
+import { z } from 'zod';
+import { addSecretTo, removeSecret } from '../clients/secrets.ts';
+import { clientSecret } from '../protocol/client-metadata.ts';
+import * as store from '../store/clients.ts';
+import { Problem } from './problem.ts';
+import { createOf, listOf, type AdminResource, type Call, type Item } from './resource.ts';
+
+const item = z.strictObject({
+  secret_id: z.string(),
+  created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime().nullable(),
+  client_secret: clientSecret.optional().describe('Shown once, in the answer that made it'),
+});
+
+const itemOf = ({ secret_id, created_at, expires_at }: store.SecretRow): Item => ({
+  secret_id,
+  created_at: created_at.toISOString(),
+  expires_at: expires_at?.toISOString() ?? null,
+});
+
+async function requireClient({ deps }: Call, client_id: string): Promise<void> {
+  if (!(await store.find(deps.db, client_id))) throw new Problem('not-found', 'there is no such client');
+}
+
+export const clientSecrets: AdminResource = {
+  noun: 'client secret',
+  summary: 'the secrets of a client',
+  path: '/clients/{client_id}/secrets',
+  id: 'secret_id',
+  subject: 'clients',
+  item,
+  list: listOf({
+    filters: z.strictObject({}),
+    sorts: { created_at: ['created_at', 'secret_id'] },
+    async page(call, { client_id }, _filters, keyset) {
+      await requireClient(call, client_id!);
+      const { rows, ...rest } = await store.pageOfSecrets(call.deps.db, client_id!, keyset);
+      return { items: rows.map(itemOf), ...rest };
+    },
+  }),
+  async find({ deps }, { client_id, secret_id }) {
+    const row = await store.findSecret(deps.db, client_id!, secret_id!);
+    return row && itemOf(row);
+  },
+  create: createOf({
+    body: z.strictObject({
+      client_secret: clientSecret.optional(),
+      overlap: z
+        .int()
+        .min(0)
+        .max(365 * 86_400)
+        .optional()
+        .describe('Seconds that the other secrets keep working; without it they stay as they are'),
+    }),
+    once: ['client_secret'],
+    async run(call, { client_id }, given) {
+      await requireClient(call, client_id!);
+      const made = await addSecretTo(call.deps, client_id!, given, call.by, call.now);
+      if (!made) throw new Problem('conflict', 'a client of this authentication method has no secret');
+      const row = (await store.findSecret(call.deps.db, client_id!, made.secret_id))!;
+      return { ...itemOf(row), client_secret: made.client_secret };
+    },
+  }),
+  remove: ({ deps, by, now }, { client_id, secret_id }) => removeSecret(deps, client_id!, secret_id!, by, now),
+};

@@ -1,0 +1,106 @@
+/** Clients as operators keep them: RFC 7591 documents, and their secrets. */
+import { z } from 'zod';
+import { describeClient, register, removeClient, replaceClient, type ClientDocument } from '../clients/register.ts';
+import { clientId, clientMetadataFields, clientSecret, type ClientMetadataInput } from '../protocol/client-metadata.ts';
+import * as store from '../store/clients.ts';
+import type { Trx } from '../store/db.ts';
+import { estimateRows } from '../store/listing.ts';
+import { Problem } from './problem.ts';
+import { createOf, listOf, replaceOf, type AdminResource, type Call, type Item } from './resource.ts';
+
+/** What the server says of a client. In a body it is accepted, so that what was read can be sent back, and not used. */
+const said = {
+  client_id_issued_at: z.int(),
+  registered_by: z.enum(['operator', 'self']),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+  last_used_at: z.iso.datetime().nullable(),
+};
+const secret = {
+  client_secret: clientSecret.describe('Shown once, in the answer that made it'),
+  client_secret_expires_at: z.int(),
+};
+
+const item = z.strictObject({
+  ...clientMetadataFields.partial().shape,
+  client_id: clientId,
+  ...said,
+  client_secret: secret.client_secret.optional(),
+  client_secret_expires_at: secret.client_secret_expires_at.optional(),
+});
+
+const body = z.strictObject({
+  ...clientMetadataFields.shape,
+  client_id: clientId.optional(),
+  client_secret: clientSecret.optional(),
+  ...z.object(said).partial().shape,
+});
+
+const itemOf = (row: store.ClientRow): Item => ({
+  ...describeClient(row),
+  registered_by: row.registered_by,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+  last_used_at: row.last_used_at?.toISOString() ?? null,
+});
+
+/** A document without what is not metadata. */
+function writable(document: Item): ClientMetadataInput {
+  const ignored = new Set([...Object.keys(said), ...Object.keys(secret), 'client_id']);
+  return Object.fromEntries(Object.entries(document).filter(([name]) => !ignored.has(name)));
+}
+
+/** What was written, as it is now, with the secret that was made. */
+async function written({ deps }: Call, { client_id, client_secret }: ClientDocument): Promise<Item> {
+  const row = (await store.find(deps.db, client_id))!;
+  return { ...itemOf(row), ...(client_secret !== undefined && { client_secret, client_secret_expires_at: 0 }) };
+}
+
+export const clients: AdminResource = {
+  noun: 'client',
+  summary: 'clients',
+  path: '/clients',
+  id: 'client_id',
+  subject: 'clients',
+  item,
+  list: listOf({
+    filters: z.strictObject({
+      client_name: z.string().max(200),
+      registered_by: said.registered_by,
+    }),
+    sorts: { created_at: ['created_at', 'client_id'], client_id: ['client_id'] },
+    descending: true,
+    async page({ deps }, _ids, filters, keyset) {
+      const { rows, ...rest } = await store.page(deps.db, filters, keyset);
+      return { items: rows.map(itemOf), ...rest };
+    },
+    estimate: ({ deps }) => estimateRows(deps.db, 'clients'),
+  }),
+  async find({ deps }, { client_id }, lock) {
+    const row = await (lock ? store.findLocked(deps.db as Trx, client_id!) : store.find(deps.db, client_id!));
+    return row && itemOf(row);
+  },
+  create: createOf({
+    body,
+    once: ['client_secret', 'client_secret_expires_at'],
+    async run(call, _ids, given) {
+      const { client_id, client_secret } = given;
+      const registration = { client_id, client_secret, metadata: writable(given) };
+      return written(call, await register(call.deps, registration, call.by, call.now));
+    },
+  }),
+  replace: replaceOf({
+    body,
+    writable,
+    async run(call, { client_id }, given) {
+      if (given.client_id !== undefined && given.client_id !== client_id) {
+        throw new Problem('invalid', 'client_id is another one than that of the path');
+      }
+      if (given.client_secret !== undefined) throw new Problem('invalid', 'secrets are added at /secrets');
+      const trx = call.deps.db as Trx;
+      const present = (await store.findLocked(trx, client_id!))!;
+      return written(call, await replaceClient(call.deps, trx, present, writable(given), {}, call.by, call.now));
+    },
+  }),
+  remove: ({ deps, by, now }, { client_id }) => removeClient(deps, client_id!, by, now),
+};

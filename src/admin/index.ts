@@ -1,0 +1,50 @@
+/**
+ * Admin: what operators keep, and what they may do with it. It owns the description of each kind of thing, from which the
+ * doors make routes, a document and commands, and what every such write shares; the rules of each belong to its party.
+ */
+import { describeApi } from './describe.ts';
+import { clients } from './clients.ts';
+import { clientSecrets } from './client-secrets.ts';
+import { operationsOf, type Operation } from './operation.ts';
+import type { Resource } from '../store/resources.ts';
+import type { AdminResource } from './resource.ts';
+
+export { answerOf, type Operation } from './operation.ts';
+export { fill, perform, type AdminAnswer, type AdminRequest } from './perform.ts';
+export { Problem, problemOf, PROBLEM_CODES } from './problem.ts';
+export type { AdminResource } from './resource.ts';
+
+/** Every kind of thing, by the name that the command line gives it. */
+export const adminResources = {
+  clients,
+  'client-secrets': clientSecrets,
+} as const satisfies Record<string, AdminResource>;
+
+/** Everything that can be done. */
+export const operations: readonly Operation[] = Object.values<AdminResource>(adminResources).flatMap(operationsOf);
+
+/** Where the API is, under the issuer. Its URL is also the resource (RFC 8707) that its access tokens are for. */
+export const ADMIN_PATH = '/admin/v1';
+
+/** The scopes of the API, each with what a token that has it may do. */
+export const adminScopes: ReadonlyMap<string, string> = new Map(
+  operations.map(({ scope }) => {
+    const [subject, verb] = scope.split(':') as [string, string];
+    return [scope, `${verb === 'read' ? 'See' : 'Change'} ${subject} of this service`];
+  }),
+);
+
+/** The OpenAPI document of the API at this issuer. */
+export const describe = (issuer: string): Record<string, unknown> =>
+  describeApi(operations, `${issuer}${ADMIN_PATH}`, adminScopes, issuer);
+
+/** The API as a resource (RFC 8707): it is in no table, since its name follows from the issuer. */
+export const adminResource = (issuer: string): Resource => ({
+  resource: `${issuer}${ADMIN_PATH}`,
+  name: 'Postern admin API',
+  client_id: null,
+  scope: [...adminScopes.keys()],
+  access_token_format: null,
+  access_token_ttl: null,
+  access_token_signing_alg: null,
+});

@@ -1,0 +1,257 @@
+/** Carrying out an operation: checking what it was given, and everything that every write shares, in one transaction. */
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import type { Deps } from '../deps.ts';
+import type { Actor } from '../events/index.ts';
+import { mergePatch } from '../protocol/merge-patch.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
+import { transact, uniqueViolation } from '../store/db.ts';
+import * as idempotencyKeys from '../store/idempotency-keys.ts';
+import { readQuery } from './list.ts';
+import type { Operation } from './operation.ts';
+import { invalidBody, invalidQuery, Problem, problemOf } from './problem.ts';
+import type { Call, Ids, Item } from './resource.ts';
+
+/** What somebody asks for: parsed JSON and decoded text, nothing checked yet. */
+export interface AdminRequest {
+  ids: Ids;
+  query?: Readonly<Record<string, unknown>>;
+  body?: unknown;
+  /** The entity tags of If-Match (RFC 9110 §13.1.1); `*` is any. */
+  if_match?: readonly string[] | undefined;
+  /** The Idempotency-Key, and whose it is. */
+  idempotency?: idempotencyKeys.KeyOf | undefined;
+}
+
+/** What is answered. */
+export interface AdminAnswer {
+  status: number;
+  body?: Item;
+  /** Of the one thing that the answer shows. */
+  etag?: string;
+  /** Path of what was created, under the base. */
+  location?: string;
+  /** The cursor of the next page. */
+  next?: string;
+  /** The answer to an earlier request with the same Idempotency-Key. */
+  replayed?: boolean;
+}
+
+/** Seconds that an answer is kept for its Idempotency-Key. */
+const KEEP_ANSWERS = 86_400;
+
+/** Does it. @throws Problem; anything else thrown is a defect, or a database that is away */
+export async function perform(
+  deps: Deps,
+  operation: Operation,
+  request: AdminRequest,
+  by: Actor,
+  now: Date,
+): Promise<AdminAnswer> {
+  const call: Call = { deps, by, now };
+  requireStorable(request);
+  try {
+    if (operation.kind === 'list') return await readList(call, operation, request);
+    if (operation.kind === 'get')
+      return shown(operation, requireFound(operation, await find(call, operation, request)));
+    const body = await prepared(call, operation, request);
+    const answer = await transact(deps.db, async (trx) => {
+      // Inside, so that a refusal in any form of the parties' rolls back.
+      try {
+        const inside: Call = { ...call, deps: { ...deps, db: trx } };
+        return await (request.idempotency
+          ? once(inside, operation, { ...request, idempotency: request.idempotency }, body)
+          : write(inside, operation, request, body));
+      } catch (error) {
+        throw problemOf(error) ?? error;
+      }
+    });
+    deps.directory.clear();
+    return answer;
+  } catch (error) {
+    if (uniqueViolation(error) !== undefined) throw new Problem('conflict', `the ${operation.resource.noun} exists`);
+    throw problemOf(error) ?? error;
+  }
+}
+
+/** Postgres keeps neither U+0000 nor half a surrogate pair: such text names nothing, and cannot be written. */
+function requireStorable({ ids, query, body }: AdminRequest): void {
+  if (!isStorable(ids)) throw new Problem('not-found', 'there is nothing of this name');
+  if (!isStorable(query)) throw new Problem('invalid', 'the query holds characters that cannot be stored');
+  if (!isStorable(body))
+    throw new Problem('invalid', 'the body is nested too deep, or holds characters that cannot be stored');
+}
+
+/** Deeper than any document of ours: what recurs over a body never meets more. */
+const MAX_DEPTH = 32;
+
+function isStorable(value: unknown, depth = 0): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth > MAX_DEPTH) return false;
+  return Object.entries(value).every(([name, member]) => isStorable(name) && isStorable(member, depth + 1));
+}
+
+type Writing = Exclude<Operation, { kind: 'list' | 'get' }>;
+
+async function readList(
+  call: Call,
+  { list, query, path }: Operation & { kind: 'list' },
+  { ids, query: given = {} }: AdminRequest,
+): Promise<AdminAnswer> {
+  const parsed = query.safeParse(given);
+  if (!parsed.success) throw invalidQuery(parsed.error);
+  const asked = readQuery(list, fill(path, ids), parsed.data, call.deps.secrets);
+  const { items, last, more } = await list.page(call, ids, asked.filters, asked.keyset);
+  const next = more && last ? asked.cursorAfter(last) : undefined;
+  const count_estimate = asked.estimate ? await list.estimate!(call) : undefined;
+  const body = { items, next_cursor: next ?? null, ...(count_estimate !== undefined && { count_estimate }) };
+  return { status: 200, body, ...(next !== undefined && { next }) };
+}
+
+/** The body, checked; for a merge patch only its shape is, until what it changes is known. */
+async function prepared(call: Call, operation: Writing, { ids, body }: AdminRequest): Promise<unknown> {
+  if (operation.kind === 'delete') return undefined;
+  if (operation.kind === 'update') {
+    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
+    throw new Problem('invalid', 'a merge patch is a JSON object (RFC 7396)');
+  }
+  if (operation.kind === 'replace') return parse(operation.replace.body, body);
+  const writer = operation.kind === 'create' ? operation.create : operation.action;
+  const parsed = parse(writer.body, body);
+  return writer.prepare ? writer.prepare(call, ids, parsed) : parsed;
+}
+
+function parse(schema: z.ZodType, body: unknown): unknown {
+  const parsed = schema.safeParse(body);
+  if (!parsed.success) throw invalidBody(parsed.error);
+  return parsed.data;
+}
+
+/** The work and the answer that is kept for its key commit together: a crash leaves both or neither. */
+async function once(
+  call: Call,
+  operation: Writing,
+  request: AdminRequest & { idempotency: idempotencyKeys.KeyOf },
+  body: unknown,
+): Promise<AdminAnswer> {
+  const { deps, now } = call;
+  const trx = deps.db as Parameters<typeof idempotencyKeys.claim>[0];
+  const request_hash = hashOf(operation, request);
+  const claim = await idempotencyKeys.claim(trx, request.idempotency, now);
+  if (claim === 'running') {
+    throw new Problem('in-progress', 'wait for the answer to the first request', { retry_after: 1 });
+  }
+  if (claim !== 'claimed') {
+    if (!claim.request_hash.equals(request_hash)) {
+      throw new Problem('key-reused', 'the same Idempotency-Key came with another request before');
+    }
+    return {
+      status: claim.status,
+      ...(claim.body !== null && { body: claim.body }),
+      ...(claim.location !== null && { location: claim.location }),
+      replayed: true,
+    };
+  }
+  const answer = await write(call, operation, request, body);
+  await idempotencyKeys.keep(trx, {
+    ...request.idempotency,
+    request_hash,
+    status: answer.status,
+    location: answer.location ?? null,
+    body: withoutSecrets(operation, answer.body) ?? null,
+    expires_at: secondsAfter(now, KEEP_ANSWERS),
+  });
+  return answer;
+}
+
+async function write(call: Call, operation: Writing, request: AdminRequest, body: unknown): Promise<AdminAnswer> {
+  const { ids } = request;
+  const { resource, status } = operation;
+  if (operation.kind === 'create') {
+    const item = await operation.create.run(call, ids, body);
+    const location =
+      resource.id === undefined ? undefined : `${fill(resource.path, ids)}/${segment(item[resource.id])}`;
+    return { ...shown(operation, item), status, ...(location !== undefined && { location }) };
+  }
+  if (operation.kind === 'action') {
+    // What the action is about has to be there, and unchanged if the caller says so.
+    if (!operation.action.collection && resource.find) await requireMatch(call, operation, request);
+    const answer = await operation.action.run(call, ids, body);
+    return answer === undefined ? { status } : { status, body: answer };
+  }
+  if (operation.kind === 'delete') {
+    if (request.if_match !== undefined) await requireMatch(call, operation, request);
+    await operation.remove(call, ids);
+    return { status };
+  }
+  const { replace } = operation;
+  const creates = operation.kind === 'replace' && replace.creates === true;
+  const present =
+    creates && !request.if_match
+      ? await find(call, operation, request, true)
+      : await requireMatch(call, operation, request);
+  const item = await replace.run(call, ids, documentFor(operation, body, present), present);
+  if (present !== undefined) return shown(operation, item);
+  return { ...shown(operation, item), status: 201, location: fill(operation.path, ids) };
+}
+
+/** What PUT brought, or what PATCH makes of the present document (RFC 7396): the same rules check both. */
+function documentFor(
+  operation: Operation & { kind: 'replace' | 'update' },
+  body: unknown,
+  present: Item | undefined,
+): unknown {
+  if (operation.kind === 'replace') return body;
+  const { replace } = operation;
+  return parse(replace.body, mergePatch(replace.writable(present!), body));
+}
+
+const find = async (
+  call: Call,
+  { resource }: Operation,
+  { ids }: AdminRequest,
+  lock = false,
+): Promise<Item | undefined> => resource.find?.(call, ids, lock);
+
+function requireFound({ resource }: Operation, item: Item | undefined): Item {
+  if (!item) throw new Problem('not-found', `there is no such ${resource.noun}`);
+  return item;
+}
+
+/** The present item, locked. @throws Problem when it is not there, or not the one that the caller has seen */
+async function requireMatch(call: Call, operation: Operation, request: AdminRequest): Promise<Item> {
+  const item = requireFound(operation, await find(call, operation, request, true));
+  const { if_match } = request;
+  if (if_match && !if_match.includes('*') && !if_match.includes(etagOf(item))) {
+    throw new Problem('precondition-failed', 'read it again: the ETag is another one now');
+  }
+  return item;
+}
+
+/** The answer that shows one item. The tag is of the item, not of a secret shown beside it. */
+function shown(operation: Operation, body: Item): AdminAnswer {
+  const item = withoutSecrets(operation, body)!;
+  return { status: operation.status, body, etag: etagOf(item) };
+}
+
+function withoutSecrets(operation: Operation, body: Item | undefined): Item | undefined {
+  const hidden =
+    (operation.kind === 'create' ? operation.create.once : operation.kind === 'action' && operation.action.once) || [];
+  return body && Object.fromEntries(Object.entries(body).filter(([name]) => !hidden.includes(name)));
+}
+
+/** A strong entity tag of an item. */
+export const etagOf = (item: Item): string =>
+  `"${createHash('sha256').update(JSON.stringify(item)).digest('base64url').slice(0, 27)}"`;
+
+const hashOf = ({ method, path }: Operation, { ids, body }: AdminRequest): Buffer =>
+  createHash('sha256')
+    .update(JSON.stringify([method, fill(path, ids), body ?? null]))
+    .digest();
+
+const segment = (value: unknown): string => encodeURIComponent(String(value));
+
+/** A path with its parameters in place. */
+export const fill = (path: string, ids: Ids): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => segment(ids[name]));

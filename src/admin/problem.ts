@@ -1,0 +1,117 @@
+/** What operators are refused with (RFC 9457): one catalogue of codes, each with its status and title. */
+import type { ZodError } from 'zod';
+import { ClientExists } from '../clients/register.ts';
+import { ClientUnknown, ScopeProtected } from '../clients/scopes.ts';
+import { OAuthError } from '../protocol/error.ts';
+import { AccountProblem } from '../users/accounts.ts';
+
+const catalogue = {
+  invalid: [400, 'The request is not valid'],
+  unauthorized: [401, 'An access token is needed'],
+  forbidden: [403, 'The access token does not allow this'],
+  'not-found': [404, 'There is no such thing'],
+  'method-not-allowed': [405, 'This cannot be done here'],
+  'not-acceptable': [406, 'The answer is JSON only'],
+  conflict: [409, 'This meets what is there already'],
+  'in-progress': [409, 'A request with this Idempotency-Key is still running'],
+  'precondition-failed': [412, 'It was changed meanwhile'],
+  'too-large': [413, 'The body is too large'],
+  'unsupported-media-type': [415, 'The body has the wrong media type'],
+  'key-reused': [422, 'This Idempotency-Key belongs to another request'],
+  'too-many-requests': [429, 'Too many requests'],
+  'server-error': [500, 'Something went wrong here'],
+  unavailable: [503, 'The server cannot answer right now'],
+} as const satisfies Record<string, readonly [status: number, title: string]>;
+
+export type ProblemCode = keyof typeof catalogue;
+
+/** Every code, for the description of the API. */
+export const PROBLEM_CODES = Object.keys(catalogue) as ProblemCode[];
+
+/** One thing that is wrong with a request: where (JSON Pointer, or `?name` for a parameter of the query), and what. */
+export interface ProblemError {
+  pointer: string;
+  detail: string;
+  code: string;
+}
+
+/** A refusal. It rolls back what the request did. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly errors: readonly ProblemError[];
+  /** Seconds after which it is worth trying again. */
+  readonly retry_after: number | undefined;
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    { errors = [], retry_after }: { errors?: readonly ProblemError[]; retry_after?: number } = {},
+  ) {
+    super(`${code}: ${detail}`);
+    this.code = code;
+    this.detail = detail;
+    this.errors = errors;
+    this.retry_after = retry_after;
+  }
+
+  get status(): number {
+    return catalogue[this.code][0];
+  }
+
+  /** As `application/problem+json`. */
+  document(request_id: string): Record<string, unknown> {
+    const [status, title] = catalogue[this.code];
+    return {
+      type: `urn:postern:problem:${this.code}`,
+      title,
+      status,
+      detail: this.detail,
+      instance: `urn:postern:request:${request_id}`,
+      request_id,
+      ...(this.errors.length > 0 && { errors: this.errors }),
+    };
+  }
+}
+
+/** What the parties below refuse with, as a problem; undefined for everything else. */
+export function problemOf(thrown: unknown): Problem | undefined {
+  if (thrown instanceof Problem) return thrown;
+  if (thrown instanceof ClientExists) return new Problem('conflict', `the id ${thrown.message} is taken`);
+  if (thrown instanceof ScopeProtected) return new Problem('conflict', thrown.message);
+  if (thrown instanceof ClientUnknown) return new Problem('invalid', thrown.message);
+  if (thrown instanceof AccountProblem) {
+    return new Problem(thrown.reason === 'taken' ? 'conflict' : 'invalid', thrown.message);
+  }
+  if (thrown instanceof OAuthError) return new Problem('invalid', thrown.error_description);
+  return isZodError(thrown) ? invalidBody(thrown) : undefined;
+}
+
+const isZodError = (thrown: unknown): thrown is ZodError =>
+  thrown instanceof Error && 'issues' in thrown && Array.isArray(thrown.issues);
+
+/** The body does not fit its schema. */
+export const invalidBody = (error: ZodError): Problem =>
+  new Problem('invalid', 'the body is not valid', {
+    errors: errorsOf(error, (path) => `/${path.map(escape).join('/')}`),
+  });
+
+/** The query does not fit its schema. */
+export const invalidQuery = (error: ZodError): Problem =>
+  new Problem('invalid', 'the query is not valid', { errors: errorsOf(error, ([name]) => `?${String(name)}`) });
+
+function errorsOf({ issues }: ZodError, pointerTo: (path: PropertyKey[]) => string): ProblemError[] {
+  return issues.flatMap((issue): ProblemError[] => {
+    if (issue.code !== 'unrecognized_keys') {
+      return [{ pointer: pointerTo(issue.path), detail: issue.message, code: issue.code }];
+    }
+    return issue.keys.map((key) => ({
+      pointer: pointerTo([...issue.path, key]),
+      detail: 'there is no such member',
+      code: issue.code,
+    }));
+  });
+}
+
+/** RFC 6901 §3. */
+const escape = (segment: PropertyKey): string => String(segment).replaceAll('~', '~0').replaceAll('/', '~1');

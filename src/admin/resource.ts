@@ -1,0 +1,126 @@
+/**
+ * The shape of what operators keep. A kind of thing is described once, by a value of this shape in the table of
+ * admin/index.ts; the routes, the OpenAPI document and the command line follow from it.
+ */
+import type { z } from 'zod';
+import type { Deps } from '../deps.ts';
+import type { Actor } from '../events/index.ts';
+import type { Keyset } from '../store/listing.ts';
+
+/** What a scope of the admin API is about: `clients` gives `clients:read` and `clients:write`. */
+export type Subject =
+  | 'clients'
+  | 'users'
+  | 'groups'
+  | 'scopes'
+  | 'resources'
+  | 'grants'
+  | 'sessions'
+  | 'tokens'
+  | 'keys'
+  | 'audit'
+  | 'settings';
+
+/** The parameters of the path, decoded. */
+export type Ids = Readonly<Record<string, string>>;
+
+/** What an operation works with. In one that writes, `deps.db` is its transaction. */
+export interface Call {
+  deps: Deps;
+  by: Actor;
+  now: Date;
+}
+
+/** One of them, as answered: JSON values only. */
+export type Item = Record<string, unknown>;
+
+/** A page of a list, as the store reads it: the rows' items, and the values of the sort columns of each. */
+export interface Page {
+  items: Item[];
+  /** The sort columns of the last row, from which the next page goes on. */
+  last: ReadonlyArray<string | number> | undefined;
+  /** There are more. */
+  more: boolean;
+}
+
+export interface List<Filters = Record<string, unknown>> {
+  /** The parameters that narrow it, besides `limit`, `cursor`, `sort` and `count`. */
+  filters: z.ZodObject;
+  /** What it can be sorted by, each with its columns, which end in one that is unique. The first is the default. */
+  sorts: Readonly<Record<string, readonly string[]>>;
+  /** Newest first, unless asked for otherwise. */
+  descending?: boolean;
+  page(call: Call, ids: Ids, filters: Filters, keyset: Keyset): Promise<Page>;
+  /** How many there are, roughly, from the planner's statistics. */
+  estimate?(call: Call): Promise<number>;
+}
+
+/** Something that writes, with slow work (hashing a password) before its transaction. */
+interface Prepared<Body> {
+  body: z.ZodType<Body>;
+  /** What it returns is the body that `run` gets. */
+  prepare?(call: Call, ids: Ids, body: Body): Promise<Body>;
+}
+
+export interface Create<Body = unknown> extends Prepared<Body> {
+  summary?: string;
+  run(call: Call, ids: Ids, body: Body): Promise<Item>;
+  /** Members of the answer that are shown this once: no stored answer has them. */
+  once?: readonly string[];
+}
+
+export interface Replace<Body = unknown> {
+  body: z.ZodType<Body>;
+  /** `present` is undefined only where `creates` is set. */
+  run(call: Call, ids: Ids, body: Body, present: Item | undefined): Promise<Item>;
+  /** PUT at a name that is free makes the thing. */
+  creates?: boolean;
+  /** What of an item a body may hold: the target of a merge patch. */
+  writable(item: Item): Item;
+}
+
+/** A verb that is none of the usual ones: POST at `<one>/<name>`, or `<all>/<name>` with `collection`. */
+export interface Action<Body = unknown> extends Prepared<Body> {
+  summary: string;
+  /** On all of them instead of on one. */
+  collection?: boolean;
+  answer: z.ZodType | null;
+  /** It changes nothing, so `<subject>:read` is enough. */
+  reads?: boolean;
+  once?: readonly string[];
+  run(call: Call, ids: Ids, body: Body): Promise<Item | undefined>;
+}
+
+/** A kind of thing. What it lacks cannot be done. */
+export interface AdminResource {
+  /** One of them, in words: `client`. */
+  noun: string;
+  summary: string;
+  /** Under the base: `/clients`, or `/clients/{client_id}/secrets` for what belongs to another. */
+  path: string;
+  /** The parameter that names one, and its column: `client_id`. Absent where there is just one, or no single ones. */
+  id?: string;
+  subject: Subject;
+  item: z.ZodType;
+  /** One by its path, or undefined. With `lock`, held until the transaction ends. */
+  find?(call: Call, ids: Ids, lock: boolean): Promise<Item | undefined>;
+  // Each body has its own type, known only to its row.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  list?: List<any>;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  create?: Create<any>;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  replace?: Replace<any>;
+  /** False when there was none: DELETE is idempotent. */
+  remove?(call: Call, ids: Ids): Promise<boolean>;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  actions?: Readonly<Record<string, Action<any>>>;
+}
+
+/** A row of the table, with the types of its bodies checked against its schemas. */
+export const replaceOf = <Body>(replace: Replace<Body>): Replace<Body> => replace;
+export const createOf = <Body>(create: Create<Body>): Create<Body> => create;
+export const actionOf = <Body>(action: Action<Body>): Action<Body> => action;
+export const listOf = <Shape extends z.ZodRawShape>(
+  list: { filters: z.ZodObject<Shape> } & List<z.infer<z.ZodObject<Shape>>>,
+): List<z.infer<z.ZodObject<Shape>>> => list;

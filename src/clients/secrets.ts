@@ -1,0 +1,45 @@
+/** The secrets of a client, one by one: what lets a new one come before the old one goes. */
+import { record, type Actor } from '../events/index.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
+import * as clients from '../store/clients.ts';
+import { transact } from '../store/db.ts';
+import { addSecret, identifiers, newSecret, usesSecret, type Needs } from './register.ts';
+
+/** The secret to add, instead of a random one; and how many seconds the others live on, where they are to end. */
+export interface NewSecret {
+  client_secret?: string | undefined;
+  overlap?: number | undefined;
+}
+
+/** Adds a secret. Undefined when there is no such client, or it does not use any. @throws ZodError */
+export function addSecretTo(
+  deps: Needs,
+  client_id: string,
+  { client_secret = newSecret(deps), overlap }: NewSecret,
+  by: Actor,
+  now: Date,
+): Promise<{ secret_id: string; client_secret: string } | undefined> {
+  identifiers.parse({ client_secret });
+  return transact(deps.db, async (trx) => {
+    const client = await clients.findLocked(trx, client_id);
+    if (!client || !usesSecret(client)) return undefined;
+    if (overlap !== undefined) await clients.expireSecrets(trx, client_id, secondsAfter(now, overlap));
+    const secret_id = await addSecret(deps, trx, client_id, client_secret, now);
+    await record(trx, { event: 'client_secret_added', client_id, detail: { secret_id } }, by, now);
+    return { secret_id, client_secret };
+  });
+}
+
+/** Deletes a secret: it works no more. False when there is none such. */
+export const removeSecret = (
+  deps: Needs,
+  client_id: string,
+  secret_id: string,
+  by: Actor,
+  now: Date,
+): Promise<boolean> =>
+  transact(deps.db, async (trx) => {
+    if (!(await clients.deleteSecret(trx, client_id, secret_id))) return false;
+    await record(trx, { event: 'client_secret_deleted', client_id, detail: { secret_id } }, by, now);
+    return true;
+  });

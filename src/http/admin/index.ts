@@ -1,0 +1,102 @@
+/** The door of operators: JSON in and out, problem+json for refusals (RFC 9457), one access token's scope for each verb. No CORS. */
+import accepts from '@fastify/accepts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ADMIN_PATH, operations, perform, Problem, type Operation } from '../../admin/index.ts';
+import type { Deps } from '../../deps.ts';
+import { rateLimits } from '../rate-limit.ts';
+import { requesterOf } from '../request.ts';
+import { authorizeOperator, type Principal } from './authorize.ts';
+import { describedAt } from './description.ts';
+import { answerProblem } from './problem.ts';
+import { idempotencyOf, ifMatchOf, queryOf, requireJson } from './read.ts';
+
+/** Bytes of a body. */
+const BODY_LIMIT = 262_144;
+
+/** Registers the admin API under the issuer's path. */
+export async function admin(app: FastifyInstance, deps: Deps): Promise<void> {
+  await app.register(accepts);
+  await rateLimits(app);
+  app.decorateRequest('principal', null);
+  app.removeAllContentTypeParsers();
+  const parser = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser(
+    ['application/json', 'application/merge-patch+json'],
+    { parseAs: 'string', bodyLimit: BODY_LIMIT },
+    parser,
+  );
+  app.setErrorHandler((error, request, reply) => answerProblem(deps, error, request, reply));
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'no-store');
+    done();
+  });
+  describedAt(app, deps);
+  for (const [path, row] of Map.groupBy(operations, (operation) => operation.path)) routes(app, deps, path, row);
+}
+
+/** One path with its methods; the others are answered 405 with Allow. */
+function routes(app: FastifyInstance, deps: Deps, path: string, row: readonly Operation[]): void {
+  const url = `${ADMIN_PATH}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
+  const limit = deps.config.ADMIN_RATE_LIMIT;
+  const options = limit === 0 ? {} : { onRequest: app.rateLimit({ max: limit, timeWindow: 60_000 }) };
+  for (const operation of row) {
+    app.route({
+      ...options,
+      method: operation.method,
+      url,
+      exposeHeadRoute: operation.method === 'GET',
+      // Before the body is read: who may not ask is not listened to.
+      preParsing: async (request) => {
+        const principal = await authorizeOperator(deps, request, operation.scope);
+        request.setDecorator<Principal>('principal', principal);
+        if (request.accepts().type(['application/json']) === false) {
+          throw new Problem('not-acceptable', 'ask for application/json');
+        }
+        requireJson(request, operation);
+      },
+      handler: (request, reply) => answer(deps, operation, request, reply),
+    });
+  }
+  const allowed = row.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const others = app.supportedMethods.filter((method) => !allowed.includes(method));
+  app.route({
+    method: others,
+    url,
+    onRequest: (_request, reply, done) => {
+      reply.header('allow', allowed.join(', '));
+      done(new Problem('method-not-allowed', `use ${allowed.join(' or ')}`));
+    },
+    handler: () => undefined,
+  });
+}
+
+async function answer(
+  deps: Deps,
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { client_id } = request.getDecorator<Principal>('principal');
+  const asked = {
+    ids: request.params as Record<string, string>,
+    query: queryOf(request),
+    body: request.body,
+    if_match: ifMatchOf(request),
+    idempotency: operation.method === 'POST' ? idempotencyOf(request, client_id) : undefined,
+  };
+  const by = { ...requesterOf(request), actor: client_id };
+  const { status, body, etag, location, next, replayed } = await perform(deps, operation, asked, by, deps.clock());
+  const base = `${deps.config.ISSUER}${ADMIN_PATH}`;
+  if (etag !== undefined) reply.header('etag', etag);
+  if (location !== undefined) reply.header('location', `${base}${location}`);
+  if (replayed) reply.header('idempotent-replayed', 'true');
+  if (next !== undefined) {
+    const url = new URL(
+      `${deps.config.ISSUER}${request.url.slice(new URL(deps.config.ISSUER).pathname.replace(/\/$/, '').length)}`,
+    );
+    url.searchParams.set('cursor', next);
+    reply.header('link', `<${url.href}>; rel="next"`);
+  }
+  reply.code(status);
+  return body === undefined ? reply.send() : reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+}

@@ -1,0 +1,52 @@
+/** What the doors of operators read of a request besides its path: query, conditions, keys and media types. */
+import type { FastifyRequest } from 'fastify';
+import { Problem, type Operation } from '../../admin/index.ts';
+import type { KeyOf } from '../../store/idempotency-keys.ts';
+import { listedParameters, parseForm } from '../../protocol/form-encoding.ts';
+
+/** The query, each parameter once. @throws Problem for a repeated or malformed one */
+export function queryOf(request: FastifyRequest): Record<string, unknown> {
+  const parameters = listedParameters(parseForm((request.query as { text: string }).text));
+  for (const [name, value] of Object.entries(parameters)) {
+    if (Array.isArray(value)) {
+      throw new Problem('invalid', 'the query is not valid', {
+        errors: [{ pointer: `?${name}`, detail: 'is repeated', code: 'repeated' }],
+      });
+    }
+  }
+  return parameters;
+}
+
+/** The entity tags of If-Match (RFC 9110 §13.1.1); undefined when there is none. */
+export function ifMatchOf({ headers }: FastifyRequest): string[] | undefined {
+  const text = headers['if-match'];
+  return text === undefined ? undefined : text.split(',').map((tag) => tag.trim());
+}
+
+/** An Idempotency-Key: visible ASCII, with or without the quotes of a structured field's string. */
+const KEY = /^"?([\x21\x23-\x7E]{1,255}?)"?$/;
+
+/** The Idempotency-Key of a POST, and whose it is. @throws Problem for one that cannot be kept */
+export function idempotencyOf({ headers }: FastifyRequest, principal: string): KeyOf | undefined {
+  const text = headers['idempotency-key'];
+  if (text === undefined) return undefined;
+  const key = typeof text === 'string' ? KEY.exec(text)?.[1] : undefined;
+  if (key === undefined) throw new Problem('invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters');
+  return { principal, key };
+}
+
+const MEDIA_TYPE = /^application\/(json|merge-patch\+json)(?: *; *charset="?utf-8"?)?$/i;
+
+/** Refuses a body in a type that its method does not take, before it is read. */
+export function requireJson({ headers }: FastifyRequest, { method }: Operation): void {
+  if (method === 'GET' || method === 'DELETE') return;
+  const type = headers['content-type'];
+  const empty = type === undefined && (headers['content-length'] ?? '0') === '0' && !headers['transfer-encoding'];
+  const [, subtype] = MEDIA_TYPE.exec(type ?? '') ?? [];
+  const takes = method === 'PATCH' ? 'application/merge-patch+json or application/json' : 'application/json';
+  // An action may have nothing to say.
+  if (empty && method === 'POST') return;
+  if (subtype === undefined || (subtype.toLowerCase() !== 'json' && method !== 'PATCH')) {
+    throw new Problem('unsupported-media-type', `send ${takes}`);
+  }
+}
