@@ -10,6 +10,7 @@ import {
   type AuthorizationRequest,
   type ResponseMode,
 } from '../protocol/authorization-request.ts';
+import { isPublic } from '../protocol/client-metadata.ts';
 import { invalidRequest, invalidScope, OAuthError, unauthorizedClient } from '../protocol/error.ts';
 import { repeatedParameter } from '../protocol/form-encoding.ts';
 import { parseChallenge } from '../protocol/pkce.ts';
@@ -86,8 +87,7 @@ export const checks = {
 
   pkce({ get, client, deps }) {
     // RFC 9700 §2.1.1: a client without a secret has nothing else.
-    const required =
-      client.token_endpoint_auth_method === 'none' || client.require_pkce || deps.config.REQUIRE_PKCE === 'all';
+    const required = isPublic(client) || client.require_pkce || deps.config.REQUIRE_PKCE === 'all';
     return { code_challenge: parseChallenge(get('code_challenge'), get('code_challenge_method'), required) };
   },
 

@@ -3,6 +3,7 @@
  * consent alone. Pages never route to each other; each records its proof and comes back here.
  */
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
+import { isPublic } from '../protocol/client-metadata.ts';
 import type { ErrorCode } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { isSubset } from '../protocol/scope.ts';
@@ -57,7 +58,7 @@ export const prompts = {
       // RFC 8628 §5.4: whoever sent the code may not be the one who decides about it.
       if (request.user_code !== undefined) return true;
       // RFC 8252 §8.6: any program on the device can claim to be this client.
-      if (client.application_type === 'native' && client.token_endpoint_auth_method === 'none') return true;
+      if (client.application_type === 'native' && isPublic(client)) return true;
       return !client.skip_consent && !isSubset(request.scope, remembered);
     },
   },

@@ -4,6 +4,7 @@ import type { Registration } from '../clients/register.ts';
 import {
   AUTH_METHODS,
   GRANT_TYPES,
+  isPublic,
   presets,
   type ClientMetadataInput,
   type Preset,
@@ -107,7 +108,7 @@ export async function readRegistration(
     client_id: options.clientId ?? client_id,
     client_secret: options.clientSecret ?? client_secret,
   } as Registration;
-  if (metadata.token_endpoint_auth_method === 'none' && registration.client_secret !== undefined) {
+  if (isPublic(metadata) && registration.client_secret !== undefined) {
     throw usage('client_secret: a public client has none');
   }
   return registration;

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { keyStates, unreadableKeys } from '../keys/index.ts';
+import { isPublic } from '../protocol/client-metadata.ts';
 import { isLoopbackHost, isWebUri } from '../protocol/redirect-uri.ts';
 import * as clients from '../store/clients.ts';
 import { databaseTime, databaseVersion } from '../store/db.ts';
@@ -142,7 +143,7 @@ function risksOf(client: clients.ClientRow, inProduction: boolean): Finding[] {
       findings.push(warning(`${client_id}: sends codes to the person's own machine, ${uri}`, fix));
     }
   }
-  if (client.skip_consent && client.token_endpoint_auth_method === 'none') {
+  if (client.skip_consent && isPublic(client)) {
     const fix = `postern clients update ${client_id} --no-skip-consent`;
     findings.push(warning(`${client_id}: gets tokens without consent, and proves itself with no secret`, fix));
   }

@@ -1,5 +1,6 @@
 /** What every request asks for and few change: clients, scopes and resources, kept for seconds so that a request reads none. */
 import { LRUCache } from 'lru-cache';
+import { isClientId } from '../protocol/client-metadata.ts';
 import type { Db } from '../store/db.ts';
 import * as clients from '../store/clients.ts';
 import * as resources from '../store/resources.ts';
@@ -42,7 +43,7 @@ export function createDirectory(db: Db, now: () => number): Directory {
   return {
     async client(client_id) {
       // A name no client can have is answered without a read: callers choose it.
-      if (!/^[A-Za-z0-9._~-]{1,128}$/.test(client_id)) return undefined;
+      if (!isClientId(client_id)) return undefined;
       const client = await byId.fetch(client_id);
       return client === MISS ? undefined : client;
     },

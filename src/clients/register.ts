@@ -7,6 +7,7 @@ import {
   clientMetadata,
   clientSecret,
   METADATA_MEMBERS,
+  usesSecret,
   type ClientMetadata,
   type ClientMetadataInput,
 } from '../protocol/client-metadata.ts';
@@ -162,9 +163,6 @@ async function addSecret(deps: Needs, trx: Trx, client_id: string, secret: strin
     expires_at: null,
   });
 }
-
-const usesSecret = ({ token_endpoint_auth_method }: Pick<ClientMetadata, 'token_endpoint_auth_method'>): boolean =>
-  token_endpoint_auth_method.startsWith('client_secret_');
 
 const OPTIONAL = [
   'client_name',

@@ -1,5 +1,6 @@
 /** grant_type=client_credentials (RFC 6749 §4.4): the client acts for itself. Nothing is written, no refresh token given. */
 import { z } from 'zod';
+import { isPublic } from '../protocol/client-metadata.ts';
 import { unauthorizedClient } from '../protocol/error.ts';
 import { parseResource, requireKnown } from '../protocol/resource.ts';
 import { parseScope, scopeForMachine } from '../protocol/scope.ts';
@@ -14,7 +15,7 @@ export const clientCredentials: Grant<z.infer<typeof parameters>> = {
   parameters,
   async authorize({ deps, client }, { scope: sentScope, resource: sentResource }) {
     // §4.4: only clients that can keep a secret.
-    if (client.token_endpoint_auth_method === 'none') {
+    if (isPublic(client)) {
       throw unauthorizedClient('client_credentials is only for confidential clients');
     }
     const scope = scopeForMachine(parseScope(sentScope), client.scope, await deps.directory.scopes());

@@ -13,6 +13,18 @@ export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 export type GrantType = (typeof GRANT_TYPES)[number];
 
+/** The methods by which a client proves that it knows a secret. They are one: either may be used (RFC 6749 §2.3.1). */
+export const SECRET_METHODS = ['client_secret_basic', 'client_secret_post'] as const satisfies readonly AuthMethod[];
+
+type Authenticated = Readonly<{ token_endpoint_auth_method?: AuthMethod | undefined }>;
+
+/** Does the client authenticate with a secret? */
+export const usesSecret = ({ token_endpoint_auth_method: method }: Authenticated): boolean =>
+  (SECRET_METHODS as ReadonlyArray<AuthMethod | undefined>).includes(method);
+
+/** Is it a client that cannot prove who it is (RFC 6749 §2.1)? */
+export const isPublic = ({ token_endpoint_auth_method: method }: Authenticated): boolean => method === 'none';
+
 /** Longest life of an ID token or access token, in seconds: a retired key stays published this long. */
 export const MAX_TOKEN_TTL = 86_400;
 /** Longest life of a refresh token or session, in seconds. */
@@ -91,7 +103,6 @@ export const clientMetadata = fields.superRefine((client, context) => {
   const problem = (path: string, message: string): void =>
     context.addIssue({ code: 'custom', path: [path], message, input: client });
   const usesCode = client.grant_types.includes('authorization_code');
-  const isPublic = client.token_endpoint_auth_method === 'none';
 
   for (const field of ['redirect_uris', 'post_logout_redirect_uris'] as const) {
     for (const value of client[field]) {
@@ -107,7 +118,7 @@ export const clientMetadata = fields.superRefine((client, context) => {
     problem('response_types', 'code goes with the grant type authorization_code');
   }
   // RFC 6749 §4.4: only for clients that can keep a secret.
-  if (isPublic && client.grant_types.includes('client_credentials')) {
+  if (isPublic(client) && client.grant_types.includes('client_credentials')) {
     problem('grant_types', 'client_credentials is only for confidential clients');
   }
   const hasKeys = client.jwks !== undefined || client.jwks_uri !== undefined;
@@ -116,9 +127,9 @@ export const clientMetadata = fields.superRefine((client, context) => {
   if (client.token_endpoint_auth_method === 'private_key_jwt' && !hasKeys) {
     problem('jwks', 'is needed for private_key_jwt, or jwks_uri');
   }
-  if (isPublic && client.may_introspect) problem('may_introspect', 'is only for confidential clients');
+  if (isPublic(client) && client.may_introspect) problem('may_introspect', 'is only for confidential clients');
   // RFC 8252 §8.6: anybody can pretend to be this client, so the person is asked each time.
-  if (isPublic && client.application_type === 'native' && client.skip_consent) {
+  if (isPublic(client) && client.application_type === 'native' && client.skip_consent) {
     problem('skip_consent', 'is not possible for a public native client');
   }
 });
@@ -127,7 +138,10 @@ export type ClientMetadata = z.infer<typeof clientMetadata>;
 export type ClientMetadataInput = z.input<typeof clientMetadata>;
 
 /** RFC 3986 unreserved characters, so that the id means the same in a form, a header and a path. */
-export const clientId = z.string().regex(/^[A-Za-z0-9._~-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 - . _ ~');
+const CLIENT_ID = /^[A-Za-z0-9._~-]{1,128}$/;
+export const clientId = z.string().regex(CLIENT_ID, 'must be 1 to 128 of A-Z a-z 0-9 - . _ ~');
+/** Could a client have this name? */
+export const isClientId = (text: string): boolean => CLIENT_ID.test(text);
 /** RFC 6749 Appendix A.2: VSCHAR; long enough not to be guessed. */
 export const clientSecret = z.string().regex(/^[\x20-\x7E]{12,512}$/, 'must be 12 to 512 printable ASCII characters');
 

@@ -1,5 +1,6 @@
 /** Clients and their secrets. */
 import { sql, type Selectable } from 'kysely';
+import { SECRET_METHODS } from '../protocol/client-metadata.ts';
 import type { Db, Trx } from './db.ts';
 import type { ClientsTable } from './schema.ts';
 
@@ -45,7 +46,7 @@ export async function withoutSecret(db: Db, now: Date): Promise<string[]> {
   const rows = await db
     .selectFrom('clients')
     .select('client_id')
-    .where('token_endpoint_auth_method', 'in', ['client_secret_basic', 'client_secret_post'])
+    .where('token_endpoint_auth_method', 'in', SECRET_METHODS)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(

@@ -1,4 +1,5 @@
 /** Public clients (RFC 6749 §2.1): a name and no proof. What protects their codes is PKCE. */
+import { isPublic } from '../../protocol/client-metadata.ts';
 import type { Method } from './method.ts';
 
 export const none: Method = ({ client_id, client_secret, client_assertion, authorization }) => {
@@ -7,6 +8,6 @@ export const none: Method = ({ client_id, client_secret, client_assertion, autho
   return {
     client_id,
     guessable: false,
-    refute: (client) => (client.token_endpoint_auth_method === 'none' ? undefined : 'the client is not public'),
+    refute: (client) => (isPublic(client) ? undefined : 'the client is not public'),
   };
 };
