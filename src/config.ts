@@ -67,6 +67,7 @@ const environment = z.object({
   REGISTRATION_SCOPE: z.string().default('openid profile email offline_access'),
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   TOKEN_RATE_LIMIT: seconds(0, 10_000_000, 0),
+  AUTHORIZE_RATE_LIMIT: seconds(0, 10_000_000, 600),
 });
 
 /** An address, or a range in CIDR notation. */

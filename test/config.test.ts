@@ -37,6 +37,7 @@ test('contract: an empty environment is a whole configuration in development', (
     SIGNING_ALGS: ['RS256', 'ES256'],
     LOGIN_RATE_LIMIT: 60,
     TOKEN_RATE_LIMIT: 0,
+    AUTHORIZE_RATE_LIMIT: 600,
   });
 });
 

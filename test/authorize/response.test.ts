@@ -161,7 +161,7 @@ test('RFC 9110 §9.3.2: HEAD never issues a code', async () => {
   expect(await codes()).toBe(before + 1);
 });
 
-test.each(['PUT', 'DELETE', 'PATCH', 'HEAD'] as const)(
+test.each(['PUT', 'DELETE', 'PATCH', 'HEAD', 'TRACE'] as const)(
   'RFC 9110 §15.5.6: %s /authorize is answered 405 with Allow',
   async (method) => {
     const response = await at.app.inject({ method, url: '/authorize', headers: { accept: 'text/html' } });

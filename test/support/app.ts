@@ -50,7 +50,8 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = options.database ?? (await createTestDatabase());
   const logged: string[] = [];
   const log = createLog({ level: 'info', destination: { write: (line) => void logged.push(line) } });
-  const defaults = configWith(loadConfig('command', {}), { SECRET_KEYS: [TEST_SECRET_KEY], LOGIN_RATE_LIMIT: 0 });
+  const unlimited = { LOGIN_RATE_LIMIT: 0, AUTHORIZE_RATE_LIMIT: 0 };
+  const defaults = configWith(loadConfig('command', {}), { SECRET_KEYS: [TEST_SECRET_KEY], ...unlimited });
   const config = configWith(defaults, { ISSUER: 'https://id.example.test', ...options.config });
   const secrets = createSecrets(config.SECRET_KEYS, random);
   const fetch = createOutbound({ allow: config.OUTBOUND_ALLOW });

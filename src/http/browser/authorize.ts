@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { authorize as authorizeRequest } from '../../authorize/index.ts';
 import { listedParameters } from '../../protocol/form-encoding.ts';
+import { limited } from '../rate-limit.ts';
 import { formOf, queryOf, requireForm, route } from '../request.ts';
 import { browserOf, hashOf, isAtIssuer, sessionOf, type Context } from './context.ts';
 import { deliver } from './deliver.ts';
@@ -9,6 +10,8 @@ import { deliver } from './deliver.ts';
 export function authorize(app: FastifyInstance, context: Context): void {
   const { deps } = context;
   route(app, '/authorize', {
+    // Whoever comes, a row is written for them.
+    options: limited(app, deps.config.AUTHORIZE_RATE_LIMIT, ['GET', 'POST']),
     async GET(request, reply) {
       const now = deps.clock();
       const parameters = queryOf(request, listedParameters);
