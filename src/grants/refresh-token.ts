@@ -4,7 +4,7 @@ import { record } from '../events/index.ts';
 import { invalidGrant, invalidScope, invalidTarget, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { narrowResource, parseResource } from '../protocol/resource.ts';
-import { parseScope } from '../protocol/scope.ts';
+import { isSubset, parseScope } from '../protocol/scope.ts';
 import type { GrantedToPerson } from '../store/authorization-codes.ts';
 import { transact } from '../store/db.ts';
 import { readHandle } from '../store/handle.ts';
@@ -50,7 +50,10 @@ interface Given {
   refresh_token: string;
 }
 
-/** Within the retry window, a client whose network lost the answer gets the same successor, never a second one. */
+/**
+ * Within the retry window, a client whose network lost the answer gets the same successor, never a second one.
+ * @throws OAuthError invalid_scope, invalid_target when it asks for more than was granted; nothing is revoked
+ */
 async function sameAnswer(
   { deps, now }: GrantContext,
   presented: Parameters<typeof deriveAgain>[1],
@@ -60,7 +63,10 @@ async function sameAnswer(
   if (window === 0) return undefined;
   const retried = await refreshTokens.findRetry(deps.db, rotation, secondsAfter(now, -window), now);
   const refresh_token = retried && deriveAgain(deps, presented, retried);
-  return refresh_token === undefined ? undefined : { granted: retried!, refresh_token };
+  if (!retried || refresh_token === undefined) return undefined;
+  if (!isSubset(rotation.scope, retried.scope)) throw invalidScope(DESCRIPTION.scope);
+  narrowResource(rotation.resource, retried.resource);
+  return { granted: retried, refresh_token };
 }
 
 const DESCRIPTION: Record<refreshTokens.RefreshRefusal, string> = {

@@ -215,6 +215,11 @@ export async function play(stage: Stage, script: readonly Step[]): Promise<void>
     }
     expect(answer.statusCode).toBe(400);
     if (!isOwner) return note('refresh by another client');
+    if (retry) {
+      // Asking for too much is a mistake, also of a client that asks again.
+      expect(answer.json()).toMatchObject({ error: 'invalid_scope' });
+      return note('scope beyond the grant');
+    }
     if (token.used_at !== undefined) {
       // RFC 9700 §4.14.2: one of the two who hold it stole it.
       if (model.isFamilyLive(family, now())) note('reuse');
