@@ -16,11 +16,12 @@ import { repeatedParameter } from '../protocol/form-encoding.ts';
 import { parseChallenge } from '../protocol/pkce.ts';
 import { parsePrompt } from '../protocol/prompt.ts';
 import { isWebUri } from '../protocol/redirect-uri.ts';
-import { parseResource, requireKnown } from '../protocol/resource.ts';
+import { narrowScope, parseResource, requireKnown } from '../protocol/resource.ts';
 import { parseScope, scopeForPerson } from '../protocol/scope.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import type { Client } from '../store/clients.ts';
 import { readHint } from '../tokens/id-token.ts';
+import { rulesOf } from '../tokens/terms.ts';
 
 /** What a check may look at. */
 export interface CheckContext {
@@ -91,13 +92,17 @@ export const checks = {
     return { code_challenge: parseChallenge(get('code_challenge'), get('code_challenge_method'), required) };
   },
 
-  async scope({ get, client, deps }) {
-    return { scope: scopeForPerson(parseScope(get('scope')), client.scope, await deps.directory.scopes()) };
+  async scope({ get, client, deps, parameters }) {
+    const rules = await rulesOf(deps);
+    const open = scopeForPerson(parseScope(get('scope')), client.scope, await deps.directory.scopes());
+    // RFC 8707 §2.2: what no requested resource knows is dropped like any other scope that cannot be had.
+    const scope = narrowScope(open, resourceOf(parameters), rules);
+    if (scope.length === 0) throw invalidScope('none of the requested scope is known to the resource');
+    return { scope };
   },
 
   async resource({ parameters, deps }) {
-    const sent = parameters['resource'];
-    const resource = parseResource(typeof sent === 'string' ? [sent] : sent);
+    const resource = resourceOf(parameters);
     requireKnown(resource, await deps.directory.resources(), deps.config.ISSUER);
     return { resource };
   },
@@ -123,6 +128,10 @@ export const checks = {
     return { hinted_sub: hint.sub };
   },
 } as const satisfies Record<string, Check>;
+
+function resourceOf({ resource: sent }: Parameters): string[] {
+  return parseResource(typeof sent === 'string' ? [sent] : sent);
+}
 
 export const isResponseMode = (text: string): text is ResponseMode =>
   (RESPONSE_MODES as readonly string[]).includes(text);

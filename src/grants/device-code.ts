@@ -1,6 +1,13 @@
 /** grant_type=urn:ietf:params:oauth:grant-type:device_code (RFC 8628 §3.4): the device asks until its person has decided. */
 import { z } from 'zod';
-import { expiredToken, accessDenied, authorizationPending, invalidGrant, slowDown } from '../protocol/error.ts';
+import {
+  expiredToken,
+  accessDenied,
+  authorizationPending,
+  invalidGrant,
+  invalidTarget,
+  slowDown,
+} from '../protocol/error.ts';
 import type { OAuthError } from '../protocol/error.ts';
 import { narrowResource, parseResource } from '../protocol/resource.ts';
 import * as deviceCodes from '../store/device-codes.ts';
@@ -34,7 +41,8 @@ export const deviceCode: Grant<z.infer<typeof parameters>> = {
 const REFUSALS: Record<deviceCodes.PollRefusal, () => OAuthError> = {
   unknown: () => invalidGrant('the device code is not valid'),
   used: () => invalidGrant('the device code was used before'),
-  ended: () => invalidGrant('the authorization has ended, or does not cover what was asked'),
+  resource: () => invalidTarget('a requested resource was not granted'),
+  ended: () => invalidGrant('the authorization has ended'),
   denied: () => accessDenied('the person did not allow the request'),
   expired: () => expiredToken('the device code has expired'),
   slow_down: () => slowDown('ask less often: five seconds more between two requests'),

@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { record } from '../events/index.ts';
 import { invalidGrant, invalidScope, invalidTarget, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import { narrowResource, parseResource } from '../protocol/resource.ts';
+import { narrowResource, narrowScope, parseResource } from '../protocol/resource.ts';
 import { isSubset, parseScope } from '../protocol/scope.ts';
 import type { GrantedToPerson } from '../store/authorization-codes.ts';
 import { transact } from '../store/db.ts';
 import { readHandle } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import { deriveAgain, drawSuccessor } from '../tokens/prepare.ts';
+import { rulesOf } from '../tokens/terms.ts';
 import { authorizationOf, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
@@ -24,6 +25,10 @@ export const refreshToken: Grant<z.infer<typeof parameters>> = {
     const { deps, client, now } = context;
     const scope = parseScope(sentScope);
     const resource = parseResource(sentResource);
+    // What is asked for has to fit together; whether it was granted, the store says.
+    if (scope.length > 0 && narrowScope(scope, resource, await rulesOf(deps)).length === 0) {
+      throw invalidScope('the requested scope is not known to the requested resource');
+    }
     const key = readHandle(refresh_token);
     if (!key) throw invalidGrant(DESCRIPTION.unknown, { cause: 'not a refresh token of ours' });
 

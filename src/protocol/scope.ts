@@ -10,6 +10,12 @@ export interface ScopeRule {
   for_machines: boolean;
 }
 
+/** What a scope opens. */
+export interface ClaimsRule {
+  /** The claims about a person. */
+  claims: readonly string[];
+}
+
 export const OPENID = 'openid';
 export const OFFLINE_ACCESS = 'offline_access';
 
@@ -29,6 +35,10 @@ export const formatScope = (tokens: readonly string[]): string => tokens.join(' 
 
 export const isSubset = (part: readonly string[], whole: readonly string[]): boolean =>
   part.every((token) => whole.includes(token));
+
+/** Is it about the person and this authorization, not about an API? */
+export const isIdentityScope = (name: string, known: ReadonlyMap<string, ClaimsRule>): boolean =>
+  name === OPENID || name === OFFLINE_ACCESS || (known.get(name)?.claims ?? []).length > 0;
 
 /**
  * The scope of an authorization request: unknown and unregistered tokens are dropped (the answer says what is left,

@@ -123,13 +123,13 @@ export async function redeem(db: Db, p: Poll, now: Date): Promise<GrantedToPerso
   return rows[0];
 }
 
-export type PollRefusal = 'unknown' | 'expired' | 'denied' | 'used' | 'ended' | 'slow_down' | 'pending';
+export type PollRefusal = 'unknown' | 'expired' | 'denied' | 'used' | 'resource' | 'ended' | 'slow_down' | 'pending';
 
 /** Seconds that each poll too early adds to the interval (RFC 8628 §3.5). */
 const SLOWER_BY = 5;
 
 /** Why a poll gave nothing, counting it: one that came before the interval was over lengthens it. */
-export async function poll(db: Db, { device, client_id }: Poll, now: Date): Promise<PollRefusal> {
+export async function poll(db: Db, { device, client_id, resource }: Poll, now: Date): Promise<PollRefusal> {
   const { rows } = await sql<{ why: PollRefusal }>`
     with before as (
       select *, polled_at is not null and polled_at > ${now}::timestamptz - make_interval(secs => poll_interval) as early
@@ -144,6 +144,10 @@ export async function poll(db: Db, { device, client_id }: Poll, now: Date): Prom
       when used_at is not null then 'used'
       when denied_at is not null then 'denied'
       when expires_at <= ${now} then 'expired'
+      when exists (
+        select from grants g
+        where g.expires_bucket = before.expires_bucket and g.grant_id = before.grant_id and g.revoked_at is null
+          and g.expires_at > ${now} and not ${resource}::text[] <@ g.resource) then 'resource'
       when grant_id is not null then 'ended'
       when early then 'slow_down'
       else 'pending' end as why

@@ -47,7 +47,7 @@ function describeAccessToken({ config }: Needs, token: PresentedToken): Introspe
     active: true,
     iss: config.ISSUER,
     ...claims,
-    scope: formatScope(scope),
+    ...(scope.length > 0 && { scope: formatScope(scope) }),
     aud: aud.length === 1 ? aud[0] : aud,
     token_type: 'Bearer',
   };

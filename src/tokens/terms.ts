@@ -1,5 +1,6 @@
 /** The terms of an access token: its format, life and algorithm, from the resource, else the client, else the server. */
 import type { Deps } from '../deps.ts';
+import type { ResourceRules } from '../protocol/resource.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 import type { Client } from '../store/clients.ts';
 import type { TokenFormat } from '../store/schema.ts';
@@ -10,6 +11,13 @@ export interface Terms {
   ttl: number;
   alg: SigningAlg;
 }
+
+/** The rows by which scope is narrowed to where a token goes. */
+export const rulesOf = async ({ config, directory }: Pick<Deps, 'config' | 'directory'>): Promise<ResourceRules> => ({
+  issuer: config.ISSUER,
+  scopes: await directory.scopes(),
+  resources: await directory.resources(),
+});
 
 /** With several resources the strictest wins: opaque before JWT, the shortest life. */
 export async function termsOf(

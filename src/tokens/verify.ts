@@ -32,7 +32,7 @@ export interface PresentedToken {
 const jwtClaims = z.object({
   sub: z.string(),
   client_id: z.string(),
-  scope: z.string(),
+  scope: z.string().optional(),
   aud: z.union([z.string(), z.array(z.string())]),
   jti: z.string(),
   iat: z.number(),
