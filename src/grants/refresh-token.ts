@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { record } from '../events/index.ts';
 import { invalidGrant, invalidScope, invalidTarget, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import { narrowResource, narrowScope, parseResource } from '../protocol/resource.ts';
+import { narrowResource, parseResource, scopesOpenAt } from '../protocol/resource.ts';
 import { isSubset, parseScope } from '../protocol/scope.ts';
 import type { GrantedToPerson } from '../store/authorization-codes.ts';
 import { transact } from '../store/db.ts';
@@ -25,16 +25,20 @@ export const refreshToken: Grant<z.infer<typeof parameters>> = {
     const { deps, client, now } = context;
     const scope = parseScope(sentScope);
     const resource = parseResource(sentResource);
-    // What is asked for has to fit together; whether it was granted, the store says.
-    if (scope.length > 0 && narrowScope(scope, resource, await rulesOf(deps)).length === 0) {
-      throw invalidScope('the requested scope is not known to the requested resource');
-    }
     const key = readHandle(refresh_token);
     if (!key) throw invalidGrant(DESCRIPTION.unknown, { cause: 'not a refresh token of ours' });
 
     const presented = { refresh_token, key };
     const successor = drawSuccessor(deps, client, presented, now);
-    const rotation = { token: key, client_id: client.client_id, scope, resource, successor, retry: successor.retry };
+    const rotation = {
+      token: key,
+      client_id: client.client_id,
+      scope,
+      resource,
+      open_scopes: scopesOpenAt(resource, await rulesOf(deps)),
+      successor,
+      retry: successor.retry,
+    };
     const rotated = await refreshTokens.rotate(deps.db, rotation, now);
     const given: Given | undefined = rotated
       ? { granted: rotated, refresh_token: successor.refresh_token }
@@ -71,6 +75,10 @@ async function sameAnswer(
   if (!retried || refresh_token === undefined) return undefined;
   if (!isSubset(rotation.scope, retried.scope)) throw invalidScope(DESCRIPTION.scope);
   narrowResource(rotation.resource, retried.resource);
+  const asked = rotation.scope.length > 0 ? rotation.scope : retried.scope;
+  if (rotation.open_scopes && !asked.some((name) => rotation.open_scopes!.includes(name))) {
+    throw invalidScope(DESCRIPTION.other_scope);
+  }
   return { granted: retried, refresh_token };
 }
 
@@ -78,6 +86,7 @@ const DESCRIPTION: Record<refreshTokens.RefreshRefusal, string> = {
   unknown: 'the refresh token is not valid',
   other_client: 'the refresh token is not valid',
   scope: 'a requested scope was not granted',
+  other_scope: 'the requested resource knows nothing of the scope',
   resource: 'a requested resource was not granted',
   reuse: 'the refresh token was used before; the authorization is revoked',
   expired: 'the refresh token has expired',
@@ -93,7 +102,7 @@ function refusal(context: GrantContext, rotation: refreshTokens.Rotation): Promi
       const { client_id } = client;
       await record(trx, { event: 'refresh_token_reuse', client_id, detail: { gid: grant_id } }, by, now);
     }
-    if (why === 'scope') return invalidScope(DESCRIPTION[why]);
+    if (why === 'scope' || why === 'other_scope') return invalidScope(DESCRIPTION[why]);
     if (why === 'resource') return invalidTarget(DESCRIPTION[why]);
     return invalidGrant(DESCRIPTION[why], { cause: why });
   });

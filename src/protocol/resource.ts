@@ -49,11 +49,28 @@ export function scopeAt(
   resource: readonly string[],
   { issuer, resources }: Omit<ResourceRules, 'scopes'>,
 ): string[] {
-  const takesAny = (uri: string): boolean => uri === issuer || resources.get(uri)?.scope.length === 0;
-  if (resource.length === 0 || resource.some(takesAny)) return [...scope];
-  const served = new Set(resource.flatMap((uri) => resources.get(uri)?.scope ?? []));
-  return scope.filter((name) => served.has(name));
+  if (resource.length === 0 || resource.some((uri) => takesAny(uri, issuer, resources))) return [...scope];
+  const listed = listedBy(resource, resources);
+  return scope.filter((name) => listed.has(name));
 }
+
+/**
+ * Every scope that a request for these resources could be given something by; null when that is any. For the store, where a
+ * request that nothing would be left of is refused before it spends anything.
+ */
+export function scopesOpenAt(
+  resource: readonly string[],
+  { issuer, scopes, resources }: ResourceRules,
+): string[] | null {
+  if (resource.length === 0 || resource.some((uri) => takesAny(uri, issuer, resources))) return null;
+  const identity = [...scopes.keys()].filter((name) => isIdentityScope(name, scopes));
+  return [...identity, ...listedBy(resource, resources)];
+}
+
+const takesAny = (uri: string, issuer: string, resources: ResourceRules['resources']): boolean =>
+  uri === issuer || resources.get(uri)?.scope.length === 0;
+const listedBy = (resource: readonly string[], resources: ResourceRules['resources']): Set<string> =>
+  new Set(resource.flatMap((uri) => resources.get(uri)?.scope ?? []));
 
 /**
  * The scope of a request or an answer for these resources: that of its access token, and what opens the person's identity

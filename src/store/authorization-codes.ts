@@ -85,6 +85,8 @@ export interface Redemption {
   /** The challenge that the presented verifier answers. */
   code_challenge: string | null;
   resource: readonly string[];
+  /** Of these the grant must have one, for the resources asked for; null when any will do. */
+  open_scopes: readonly string[] | null;
   /** The refresh token to give, and how long it may lie unused; null when the client gets none. */
   refresh_token: { hash: Buffer; expires_at: Date } | null;
 }
@@ -107,6 +109,7 @@ export async function redeem(
         and c.used_at is null and c.expires_at > ${now}
         and g.expires_bucket = c.expires_bucket and g.grant_id = c.grant_id
         and g.revoked_at is null and g.expires_at > ${now} and ${r.resource}::text[] <@ g.resource
+        and (${r.open_scopes}::text[] is null or g.scope && ${r.open_scopes}::text[])
       returning c.nonce, g.*
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
@@ -120,7 +123,15 @@ export async function redeem(
 }
 
 export type CodeRefusal =
-  'unknown' | 'other_client' | 'redirect_uri' | 'code_verifier' | 'replay' | 'expired' | 'revoked' | 'resource';
+  | 'unknown'
+  | 'other_client'
+  | 'redirect_uri'
+  | 'code_verifier'
+  | 'replay'
+  | 'expired'
+  | 'revoked'
+  | 'resource'
+  | 'scope';
 
 /**
  * Why a claim failed. Only a request in which everything matches and the code was used is a replay, and it revokes the
@@ -140,7 +151,8 @@ export async function explain(
         when c.used_at is not null then 'replay'
         when c.expires_at <= ${now} then 'expired'
         when g.revoked_at is not null or g.expires_at <= ${now} then 'revoked'
-        else 'resource' end as why
+        when not ${r.resource}::text[] <@ g.resource then 'resource'
+        else 'scope' end as why
       from authorization_codes c join grants g using (expires_bucket, grant_id)
       where c.expires_bucket = ${r.code.expires_bucket} and c.hash = ${r.code.hash}
     ), revoked as (

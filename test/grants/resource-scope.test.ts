@@ -172,6 +172,22 @@ describe('RFC 8707 §2.2: of a grant for several resources each token carries th
     expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(200);
   });
 
+  test('a resource that knows nothing of the granted scope is invalid_scope, and spends nothing', async () => {
+    const code = await codeFor('notes:read', NOTES, MAIL);
+    expectRefusal(await redeem(at, code, { resource: MAIL }), 400, 'invalid_scope');
+    const tokens = (await redeem(at, code, { resource: NOTES })).json<Tokens>();
+    expectRefusal(await refresh(at, client, tokens.refresh_token, { resource: MAIL }), 400, 'invalid_scope');
+    expect((await refresh(at, client, tokens.refresh_token)).json()).toMatchObject({ scope: 'notes:read' });
+
+    const fields = { scope: 'notes:read', resource: NOTES };
+    const { device_code } = await anApprovedDeviceCode(at, { client: device, user, browser, fields });
+    await aResource(at, NOTES, { scope: ['notes:write'] });
+    const request = { client: device, fields: { grant_type: DEVICE_GRANT, device_code } };
+    expectRefusal(await send(at, request, { resource: NOTES }), 400, 'invalid_scope');
+    await aResource(at, NOTES, { scope: ['notes:read', 'notes:write'] });
+    expect((await send(at, request, { resource: NOTES })).json()).toMatchObject({ scope: 'notes:read' });
+  });
+
   test('a scope that an operator takes from a resource is in no token from then on', async () => {
     const shrinking = await aResource(at, 'https://shrinking.example.test', { scope: ['notes:read', 'other'] });
     const tokens = (await redeem(at, await codeFor('openid notes:read other', shrinking))).json<Tokens>();
