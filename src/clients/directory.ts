@@ -8,6 +8,7 @@ import * as scopes from '../store/scopes.ts';
 
 export type { Client } from '../store/clients.ts';
 
+/** What is asked for here is at most ten seconds old, a client that there was not two. */
 export interface Directory {
   client(client_id: string): Promise<clients.Client | undefined>;
   scopes(): Promise<ReadonlyMap<string, scopes.Scope>>;

@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts';
 import { publicJwks } from '../protocol/jwks.ts';
 import type { Client } from '../store/clients.ts';
 
+/** The keys that clients sign with. */
 export interface ClientKeys {
   /** Finds the key of a signature. An unknown `kid` makes us look again, but not more often than every half minute. */
   keysOf(client: Client): JWTVerifyGetKey;

@@ -27,6 +27,7 @@ export type ClientDocument = Record<string, unknown> & { client_id: string; clie
 /** A client or a person has this id already. */
 export class ClientExists extends Error {}
 
+/** A client to be made; without an id or a secret these are drawn. */
 export interface Registration {
   metadata: ClientMetadataInput;
   client_id?: string | undefined;

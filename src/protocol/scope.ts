@@ -21,6 +21,7 @@ export const OFFLINE_ACCESS = 'offline_access';
 
 const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
+/** Is it one token of a scope (RFC 6749 Appendix A.4)? */
 export const isScopeToken = (text: string): boolean => SCOPE_TOKEN.test(text);
 
 /** The tokens of a scope parameter, each once, in the order given. @throws OAuthError invalid_scope */
@@ -31,8 +32,10 @@ export function parseScope(text: string | undefined): string[] {
   return [...new Set(tokens)];
 }
 
+/** Tokens as the parameter has them. */
 export const formatScope = (tokens: readonly string[]): string => tokens.join(' ');
 
+/** Is each of the part in the whole? */
 export const isSubset = (part: readonly string[], whole: readonly string[]): boolean =>
   part.every((token) => whole.includes(token));
 

@@ -6,6 +6,7 @@ import type { Database } from './schema.ts';
 
 export type OpaqueToken = Omit<Selectable<Database['access_tokens']>, 'revoked_at'>;
 
+/** Writes an opaque access token. */
 export async function insert(db: Db, token: OpaqueToken): Promise<void> {
   await db.insertInto('access_tokens').values(token).execute();
 }
@@ -34,6 +35,7 @@ export const find = (db: Db, { expires_bucket, hash }: HandleKey): Promise<Opaqu
     .where('hash', '=', hash)
     .executeTakeFirst();
 
+/** Ends one opaque token, and nothing else. */
 export async function revoke(db: Db, { expires_bucket, hash }: HandleKey, now: Date): Promise<void> {
   await db
     .updateTable('access_tokens')
@@ -55,6 +57,7 @@ export async function revokeJti(db: Db, jti: string, expires_at: Date): Promise<
     .execute();
 }
 
+/** Was a JWT without a grant revoked? An id that we cannot have drawn counts as revoked. */
 export async function isRevoked(db: Db, jti: string): Promise<boolean> {
   const expires_bucket = bucketOfId(jti);
   if (expires_bucket === undefined) return true;

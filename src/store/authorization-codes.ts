@@ -14,6 +14,7 @@ export interface GrantedToPerson extends Omit<Grant, 'revoked_at' | 'revoked_for
   updated_at: Date;
 }
 
+/** A code to be given, with the grant it stands for. */
 export interface NewCode {
   code: HandleKey;
   grant: Pick<Grant, 'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'offline'>;

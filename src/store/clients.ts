@@ -11,6 +11,7 @@ export interface Client extends ClientRow {
   secrets: ReadonlyArray<{ hash: Buffer; expires_at: Date | null }>;
 }
 
+/** A client with its secrets, the expired ones too. */
 export async function find(db: Db, client_id: string): Promise<Client | undefined> {
   const row = await db
     .selectFrom('clients')
@@ -81,6 +82,7 @@ export async function insert(trx: Trx, client: ClientRow): Promise<boolean> {
   return inserted !== undefined;
 }
 
+/** Changes the columns named. False when there is no such client. */
 export async function update(trx: Trx, client_id: string, { jwks, ...changes }: Partial<ClientRow>): Promise<boolean> {
   const columns = { ...changes, ...(jwks !== undefined && { jwks: asJson(jwks) }) };
   const result = await trx.updateTable('clients').set(columns).where('client_id', '=', client_id).executeTakeFirst();
@@ -89,11 +91,13 @@ export async function update(trx: Trx, client_id: string, { jwks, ...changes }: 
 
 const asJson = (jwks: ClientRow['jwks']): string | null => (jwks === null ? null : JSON.stringify(jwks));
 
+/** Deletes a client. False when there is none. */
 export async function remove(trx: Trx, client_id: string): Promise<boolean> {
   const result = await trx.deleteFrom('clients').where('client_id', '=', client_id).executeTakeFirst();
   return result.numDeletedRows > 0n;
 }
 
+/** Adds a secret beside those there are. */
 export async function addSecret(
   trx: Trx,
   secret: { secret_id: string; client_id: string; hash: Buffer; created_at: Date; expires_at: Date | null },

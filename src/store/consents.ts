@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Trx } from './db.ts';
 
+/** Whose consent, to whom, for what. */
 export interface ConsentKey {
   sub: string;
   client_id: string;
@@ -9,6 +10,7 @@ export interface ConsentKey {
   resource: string;
 }
 
+/** The resources of a request as one text, in any order the same. */
 export const resourceKey = (resource: readonly string[]): string => resource.toSorted().join(' ');
 
 /** The scope agreed to, or undefined when nothing was. */

@@ -17,6 +17,7 @@ export async function lock(trx: Trx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('postern signing_keys'))`.execute(trx);
 }
 
+/** Writes a key; its private half is sealed already. */
 export async function insert(trx: Trx, { public_jwk, ...key }: NewKeyRow): Promise<void> {
   await trx
     .insertInto('signing_keys')
@@ -45,6 +46,7 @@ export async function erase(trx: Trx, kids: readonly string[]): Promise<void> {
   await trx.updateTable('signing_keys').set({ sealed_private_key: null }).where('kid', 'in', kids).execute();
 }
 
+/** Deletes keys, and with them what verifies their signatures. */
 export async function remove(trx: Trx, kids: readonly string[]): Promise<void> {
   await trx.deleteFrom('signing_keys').where('kid', 'in', kids).execute();
 }

@@ -34,6 +34,7 @@ export async function take(db: Db, limit: number, lease_until: Date, now: Date):
   return rows;
 }
 
+/** The client has been told: nothing is left to do. */
 export async function delivered(db: Db, notice_id: string): Promise<void> {
   await db.deleteFrom('logout_notices').where('notice_id', '=', notice_id).execute();
 }

@@ -13,6 +13,7 @@ type Json<T> = ColumnType<T, string | (null extends T ? null : never), string | 
 type Nullable<T> = T | null;
 export type TokenFormat = 'jwt' | 'opaque';
 
+/** A row a client: its metadata by their registered names, and ours. */
 export interface ClientsTable {
   client_id: string;
   client_name: Nullable<string>;
@@ -51,6 +52,7 @@ export interface ClientsTable {
   updated_at: Date;
 }
 
+/** Every table, column by column. */
 export interface Database {
   subjects: { sub: string; kind: 'user' | 'client' | 'server' };
   clients: ClientsTable;

@@ -54,6 +54,7 @@ export async function insert(
   return rows.length > 0;
 }
 
+/** Notes a visit, so that the session does not go idle. */
 export async function touch(db: Db, key: HandleKey, now: Date): Promise<void> {
   await db
     .updateTable('sessions')

@@ -6,12 +6,14 @@ import { decodeFormValue } from '../../protocol/form-encoding.ts';
 import type { Client } from '../../store/clients.ts';
 import type { Method, Proof } from './method.ts';
 
+/** The secret in the Authorization header. @throws OAuthError invalid_client when the header is not Basic */
 export const clientSecretBasic: Method = ({ authorization }) => {
   if (authorization === undefined) return undefined;
   const [client_id, secret] = decodeBasic(authorization);
   return secretProof(client_id, secret);
 };
 
+/** The secret in the body. */
 export const clientSecretPost: Method = ({ client_id, client_secret }) =>
   client_secret === undefined ? undefined : secretProof(client_id ?? '', client_secret);
 

@@ -2,6 +2,7 @@
 import { isPublic } from '../../protocol/client-metadata.ts';
 import type { Method } from './method.ts';
 
+/** A name alone, in the body. */
 export const none: Method = ({ client_id, client_secret, client_assertion, authorization }) => {
   const silent = client_secret === undefined && client_assertion === undefined && authorization === undefined;
   if (client_id === undefined || !silent) return undefined;
