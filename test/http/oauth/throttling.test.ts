@@ -163,8 +163,8 @@ test('AUTHORIZE_RATE_LIMIT: strangers’ requests that leave a row are counted p
     const refused = await knock('203.0.113.5');
     expect(refused.statusCode, path).toBe(429);
     expect(Number(refused.headers['retry-after']), path).toBeGreaterThanOrEqual(1);
-    if (path === '/authorize') expect(refused.headers['content-type']).toContain('text/html');
-    else expectRefusal(refused, 429, 'too_many_requests');
+    expect(refused.headers['content-type'], path).toContain(path === '/authorize' ? 'text/html' : 'application/json');
+    expect(refused.body, path).toContain('too_many_requests');
     expect((await knock('203.0.113.6')).statusCode, path).not.toBe(429);
   }
   // GET and POST /authorize are one door.
