@@ -21,6 +21,18 @@ const list = z.string().transform((text) =>
     .filter((part) => part !== ''),
 );
 
+const isWebUrl = (text: string): boolean => /^https?:/.test(text) && URL.canParse(text);
+
+/** `issuer=jwks_uri` entries: whose software statements count (RFC 7591 §2.3), and where the keys for them are. */
+const statementIssuers = list
+  .transform((entries) => entries.map((entry) => /^([^=]+)=(.+)$/.exec(entry)?.slice(1) ?? []))
+  .refine(
+    (pairs) => pairs.every((pair) => pair.length === 2 && pair.every(isWebUrl)),
+    'must be issuer=jwks_uri entries',
+  )
+  .transform((pairs): Readonly<Record<string, string>> => Object.fromEntries(pairs) as Record<string, string>)
+  .default({});
+
 const environment = z.object({
   NODE_ENV: z.string().optional(),
   ISSUER: z.string().optional(),
@@ -65,6 +77,7 @@ const environment = z.object({
   PASSWORD_MIN_LENGTH: integer(8, 64, 8),
   REGISTRATION: z.enum(['off', 'token', 'open']).default('off'),
   REGISTRATION_SCOPE: z.string().default('openid profile email offline_access'),
+  SOFTWARE_STATEMENT_ISSUERS: statementIssuers,
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   TOKEN_RATE_LIMIT: seconds(0, 10_000_000, 0),
   AUTHORIZE_RATE_LIMIT: seconds(0, 10_000_000, 600),

@@ -43,6 +43,7 @@ const ROWS: readonly Row[] = [
   ['logo_uri', '--logo-uri <url>', 'logo'],
   ['policy_uri', '--policy-uri <url>', 'privacy policy'],
   ['tos_uri', '--tos-uri <url>', 'terms of service'],
+  ['initiate_login_uri', '--initiate-login-uri <url>', 'where it starts a sign-in that begins elsewhere (https)'],
   ['contacts', '--contact <address>', 'whom to write to (repeatable)', 'list'],
 ];
 
@@ -119,6 +120,8 @@ export async function readChanges(client_id: string, options: MetadataOptions): 
   const {
     client_id: same,
     client_secret,
+    // Shown with a client that brought one to /register; its word was heard there, and a change is the operator's own.
+    software_statement: _vouched,
     ...document
   } = options.file === undefined ? {} : await fromFile(options.file);
   if (same !== undefined && same !== client_id) throw usage(`client_id: the document is about ${JSON.stringify(same)}`);

@@ -5,10 +5,13 @@ import type { Deps } from '../deps.ts';
 import { publicJwks } from '../protocol/jwks.ts';
 import type { Client } from '../store/clients.ts';
 
+/** Where somebody's keys are: by value, or at an address, and whether an operator named it. */
+export type KeySource = Pick<Client, 'jwks' | 'jwks_uri' | 'registered_by'>;
+
 /** The keys that clients sign with. */
 export interface ClientKeys {
   /** Finds the key of a signature. An unknown `kid` makes us look again, but not more often than every half minute. */
-  keysOf(client: Client): JWTVerifyGetKey;
+  keysOf(source: KeySource): JWTVerifyGetKey;
 }
 
 const TTL_MS = 300_000;
@@ -30,14 +33,16 @@ export function createClientKeys(fetch: Deps['fetch'], now: () => number): Clien
   });
 
   const attempt = (uri: string, trusted: boolean): Promise<KeySet> => {
-    const last = attempts.get(uri);
+    // What a stranger could not fetch says nothing about what an operator may.
+    const key = `${trusted} ${uri}`;
+    const last = attempts.get(key);
     if (last) return last;
     const fetched = load(fetch, uri, trusted).then((set) => {
       sets.set(uri, set);
       return set;
     });
     fetched.catch(() => undefined);
-    attempts.set(uri, fetched);
+    attempts.set(key, fetched);
     return fetched;
   };
 

@@ -13,6 +13,7 @@ import {
 } from '../protocol/client-metadata.ts';
 import { numericDate, secondsAfter } from '../protocol/numeric-date.ts';
 import { formatScope, parseScope } from '../protocol/scope.ts';
+import * as logos from '../store/client-logos.ts';
 import * as clients from '../store/clients.ts';
 import { transact, type Trx } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
@@ -34,13 +35,15 @@ export interface Registration {
   client_secret?: string | undefined;
 }
 
-/** Whose a client is: made by an operator, or by itself with a token to manage it by. */
+/** Whose a client is: made by an operator, or by itself with a token to manage it by, perhaps with somebody's word for it. */
 export interface Owner {
   registered_by: 'operator' | 'self';
   registration_token_hash: Buffer | null;
+  /** As it was sent (RFC 7591 §3.2.1). */
+  software_statement: string | null;
 }
 
-const OPERATORS: Owner = { registered_by: 'operator', registration_token_hash: null };
+const OPERATORS: Owner = { registered_by: 'operator', registration_token_hash: null, software_statement: null };
 
 /** Creates a client. @throws ClientExists, ZodError for metadata that is not valid */
 export const register = (deps: Needs, registration: Registration, by: Actor, now: Date): Promise<ClientDocument> =>
@@ -59,8 +62,10 @@ export async function insertClient(
   identifiers.parse(registration);
   const client_id = registration.client_id ?? deps.random(16).toString('base64url');
   const client_secret = usesSecret(metadata) ? (registration.client_secret ?? newSecret(deps)) : undefined;
-  const row = { ...columnsOf(metadata), ...owner, client_id, last_used_at: null, created_at: now, updated_at: now };
+  const made = { last_used_at: null, logo_hash: null, created_at: now, updated_at: now };
+  const row = { ...columnsOf(metadata), ...owner, client_id, ...made };
   if (!(await clients.insert(trx, row))) throw new ClientExists(client_id);
+  if (row.logo_uri !== null) await logos.want(trx, client_id, now);
   if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
   await record(trx, { event: 'client_created', client_id }, by, now);
   return withSecret(describeClient(row), client_secret);
@@ -79,12 +84,21 @@ export async function replaceClient(
   const metadata = parseMetadata(deps, document);
   const columns = { ...columnsOf(metadata), ...owner, updated_at: now };
   const { client_id } = present;
-  await clients.update(trx, client_id, columns);
-  if (columns.backchannel_logout_uri === null) await notices.forget(trx, client_id);
+  await change(trx, present, columns, now);
   const client_secret = usesSecret(metadata) && present.secrets.length === 0 ? newSecret(deps) : undefined;
   if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
   await record(trx, { event: 'client_updated', client_id }, by, now);
   return withSecret(describeClient({ ...present, ...columns }), client_secret);
+}
+
+/** Writes what changed, and what follows from it. */
+async function change(trx: Trx, { client_id, logo_uri }: clients.Client, columns: Columns, now: Date): Promise<void> {
+  const moved = columns.logo_uri !== logo_uri;
+  await clients.update(trx, client_id, { ...columns, ...(moved && { logo_hash: null }) });
+  if (moved) await logos.forget(trx, client_id);
+  // Also where it did not move: who saves a client again may have mended what we gave up on.
+  if (columns.logo_uri !== null) await logos.want(trx, client_id, now);
+  if (columns.backchannel_logout_uri === null) await notices.forget(trx, client_id);
 }
 
 /** RFC 7591 §3.2.1: a secret comes with its expiry; 0 is never. */
@@ -104,8 +118,7 @@ export async function updateClient(
     if (!present) return undefined;
     const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes });
     const columns = { ...columnsOf(metadata), updated_at: now };
-    await clients.update(trx, client_id, columns);
-    if (columns.backchannel_logout_uri === null) await notices.forget(trx, client_id);
+    await change(trx, present, columns, now);
     await record(trx, { event: 'client_updated', client_id }, by, now);
     return describeClient({ ...present, ...columns });
   });
@@ -171,6 +184,9 @@ const OPTIONAL = [
   'logo_uri',
   'policy_uri',
   'tos_uri',
+  'software_id',
+  'software_version',
+  'initiate_login_uri',
   'token_endpoint_auth_signing_alg',
   'jwks',
   'jwks_uri',
@@ -183,7 +199,10 @@ const OPTIONAL = [
   'id_token_claims',
 ] as const satisfies ReadonlyArray<keyof ClientMetadata>;
 
-type Columns = Omit<clients.ClientRow, 'client_id' | 'created_at' | 'updated_at' | 'last_used_at' | keyof Owner>;
+type Columns = Omit<
+  clients.ClientRow,
+  'client_id' | 'created_at' | 'updated_at' | 'last_used_at' | 'logo_hash' | keyof Owner
+>;
 
 /** Metadata as columns: absent optional members are null, scope is a list. */
 function columnsOf({ response_types: _response_types, scope, ...metadata }: ClientMetadata): Columns {
@@ -207,5 +226,6 @@ export function describeClient(row: clients.ClientRow): ClientDocument {
     client_id_issued_at: numericDate(row.created_at),
     ...metadataOf(row),
     response_types: row.grant_types.includes('authorization_code') ? ['code'] : [],
+    ...(row.software_statement !== null && { software_statement: row.software_statement }),
   };
 }

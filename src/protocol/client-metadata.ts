@@ -42,12 +42,22 @@ const scope = z
   .max(4000)
   .refine((text) => text.split(' ').every((token) => token === '' || isScopeToken(token)), 'must be scope tokens');
 
+// OpenID Connect Registration §2: https. We add parameters to it, which nothing may follow.
+const initiateLoginUri = uri
+  .refine((text) => /^https:\/\/[^/?#]/i.test(text), 'must use https')
+  .refine((text) => /^[\x21-\x7E]+$/.test(text) && !/["<>\\^`{|}]/.test(text), 'must hold URI characters only')
+  .refine((text) => !text.includes('#'), 'must not have a fragment')
+  .refine((text) => !/^https:\/\/[^/?]*@/i.test(text), 'must not hold user information');
+
 const fields = z.strictObject({
   client_name: plain.min(1).max(200).optional(),
   client_uri: uri.optional(),
   logo_uri: uri.optional(),
   policy_uri: uri.optional(),
   tos_uri: uri.optional(),
+  software_id: plain.min(1).max(200).optional(),
+  software_version: plain.min(1).max(200).optional(),
+  initiate_login_uri: initiateLoginUri.optional(),
   contacts: z.array(plain.min(1).max(320)).max(20).default([]),
   application_type: z.enum(['web', 'native']).default('web'),
   token_endpoint_auth_method: z.enum(AUTH_METHODS).default('client_secret_basic'),

@@ -26,6 +26,8 @@ const catalogue = {
   // RFC 7591 §3.2.2
   invalid_redirect_uri: 400,
   invalid_client_metadata: 400,
+  invalid_software_statement: 400,
+  unapproved_software_statement: 400,
   // RFC 8707 §2
   invalid_target: 400,
   // OpenID Connect Core §3.1.2.6
@@ -96,6 +98,8 @@ export const unauthorizedClient = refusal('unauthorized_client');
 export const invalidScope = refusal('invalid_scope');
 export const invalidRedirectUri = refusal('invalid_redirect_uri');
 export const invalidClientMetadata = refusal('invalid_client_metadata');
+export const invalidSoftwareStatement = refusal('invalid_software_statement');
+export const unapprovedSoftwareStatement = refusal('unapproved_software_statement');
 export const invalidTarget = refusal('invalid_target');
 export const invalidToken = refusal('invalid_token');
 export const insufficientScope = refusal('insufficient_scope');

@@ -21,6 +21,9 @@ export interface ClientsTable {
   logo_uri: Nullable<string>;
   policy_uri: Nullable<string>;
   tos_uri: Nullable<string>;
+  software_id: Nullable<string>;
+  software_version: Nullable<string>;
+  initiate_login_uri: Nullable<string>;
   contacts: string[];
   application_type: ApplicationType;
   token_endpoint_auth_method: AuthMethod;
@@ -47,6 +50,8 @@ export interface ClientsTable {
   may_introspect: boolean;
   registered_by: 'operator' | 'self';
   registration_token_hash: Nullable<Buffer>;
+  software_statement: Nullable<string>;
+  logo_hash: Nullable<string>;
   last_used_at: Nullable<Date>;
   created_at: Date;
   updated_at: Date;
@@ -62,6 +67,16 @@ export interface Database {
     hash: Buffer;
     created_at: Date;
     expires_at: Nullable<Date>;
+  };
+  client_logos: {
+    client_id: string;
+    attempts: number;
+    next_at: Nullable<Date>;
+    last_failure: Nullable<string>;
+    fetched_at: Nullable<Date>;
+    hash: Nullable<string>;
+    media_type: Nullable<string>;
+    image: Nullable<Buffer>;
   };
   initial_access_tokens: {
     token_id: string;

@@ -33,6 +33,10 @@ const outward = (href: string | undefined, text: string) =>
   href !== undefined &&
   html`<a href="${href}" target="_blank" rel="noopener noreferrer">${text}<span class="hush"> (new tab)</span></a>`;
 
+// Beside the mark, which says whose page this is. The name stands below: to a screen reader the picture adds nothing.
+const logo = ({ issuer }: Frame, hash: string): Html =>
+  html`<img class="logo" src="${`${issuer}/logo/${hash}`}" alt="" width="48" height="48" />`;
+
 export function page(frame: Frame, { title, heading, lead, body, client, scripts = [], wide = false }: Parts): Html {
   return html`<!doctype html>
     <html lang="${frame.lang ?? 'en'}">
@@ -49,7 +53,7 @@ export function page(frame: Frame, { title, heading, lead, body, client, scripts
       <body>
         <main${wide && html` class="wide"`}>
           <header>
-            ${mark}
+            ${client?.logo_hash === undefined ? mark : html`<div class="marks">${mark}${logo(frame, client.logo_hash)}</div>`}
             <h1>${heading}</h1>
             ${lead !== undefined && html`<p>${lead}</p>`}
           </header>

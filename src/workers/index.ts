@@ -1,6 +1,7 @@
 /** Workers: what happens beside requests. One row a job; each runs alone, never twice at once, and a failure waits for the next turn. */
 import type { Deps } from '../deps.ts';
 import { backchannelLogout } from './backchannel-logout.ts';
+import { clientLogos } from './client-logos.ts';
 import { reapClients } from './reap-clients.ts';
 import { reloadKeys } from './reload-keys.ts';
 import { sweepExpired } from './sweep-expired.ts';
@@ -11,6 +12,7 @@ type Make = (deps: Needs) => Worker;
 
 export const workers = {
   'backchannel-logout': backchannelLogout,
+  'client-logos': clientLogos,
   'reap-clients': reapClients,
   'reload-keys': reloadKeys,
   'sweep-expired': sweepExpired,
