@@ -30,8 +30,8 @@ const statementIssuers = list
     (pairs) => pairs.every((pair) => pair.length === 2 && pair.every(isWebUrl)),
     'must be issuer=jwks_uri entries',
   )
-  .transform((pairs): Readonly<Record<string, string>> => Object.fromEntries(pairs) as Record<string, string>)
-  .default({});
+  .transform((pairs) => pairs.map(([issuer, jwks_uri]) => ({ issuer: issuer!, jwks_uri: jwks_uri! })))
+  .default([]);
 
 const environment = z.object({
   NODE_ENV: z.string().optional(),

@@ -136,6 +136,19 @@ test.each([
   expect(found).not.toContain('marker-password');
 });
 
+test('RFC 7591 §2.3: whose software statements count is read as pairs; anything else is a problem', () => {
+  const SOFTWARE_STATEMENT_ISSUERS = 'https://a.example=https://a.example/jwks?x=y, https://b.example/t=http://b:1/';
+  expect(loadConfig('command', { SOFTWARE_STATEMENT_ISSUERS })).toMatchObject({
+    SOFTWARE_STATEMENT_ISSUERS: [
+      { issuer: 'https://a.example', jwks_uri: 'https://a.example/jwks?x=y' },
+      { issuer: 'https://b.example/t', jwks_uri: 'http://b:1/' },
+    ],
+  });
+  for (const wrong of ['https://a.example', 'https://a.example=', '=https://a.example', 'a=b', 'https://a=file:///x']) {
+    expect(problemsOf('command', { SOFTWARE_STATEMENT_ISSUERS: wrong }), wrong).toHaveLength(1);
+  }
+});
+
 test('ASVS 14.2.1: configuration is shown with its secrets masked', () => {
   const shown = describeConfig(loadConfig('serve', PRODUCTION));
   expect(shown).toMatchObject({ DATABASE_URL: '(hidden)', SECRET_KEYS: '(hidden)', ISSUER: 'https://id.example.test' });

@@ -28,11 +28,11 @@ export async function verifyStatement(
   statement: unknown,
   now: Date,
 ): Promise<Record<string, unknown>> {
-  const { ISSUER, SOFTWARE_STATEMENT_ISSUERS: trusted } = config;
+  const { ISSUER, SOFTWARE_STATEMENT_ISSUERS } = config;
   const iss = claimedIssuer(statement);
-  if (!Object.hasOwn(trusted, iss))
-    throw unapprovedSoftwareStatement('the issuer of software_statement is not trusted');
-  const source = { jwks: null, jwks_uri: trusted[iss]!, registered_by: 'operator' } as const;
+  const trusted = SOFTWARE_STATEMENT_ISSUERS.find(({ issuer }) => issuer === iss);
+  if (!trusted) throw unapprovedSoftwareStatement('the issuer of software_statement is not trusted');
+  const source = { jwks: null, jwks_uri: trusted.jwks_uri, registered_by: 'operator' } as const;
   try {
     const { payload, protectedHeader } = await jwtVerify(statement as string, clientKeys.keysOf(source), {
       algorithms: [...ASSERTION_ALGS],

@@ -195,6 +195,30 @@ describe('other commands for clients', () => {
     expect((await postern(['clients', 'update', 'nobody', '--name', 'x'])).code).toBe(3);
   });
 
+  test('get says what became of the logo, and a client that brought a software statement can be saved as it is shown', async () => {
+    const logo = ['--logo-uri', 'https://shop.example.test/logo.png'];
+    await postern(['clients', 'create', '--client-id', 'pretty', '--redirect-uri', CALLBACK, ...logo]);
+    const said = async () => (await postern(['clients', 'get', 'pretty'])).lines.find((line) => /^logo /.test(line));
+    expect(await said()).toMatch(/^logo +not there yet$/);
+    const set = (row: object) => database.db.updateTable('client_logos').set(row).execute();
+    await set({ next_at: null, last_failure: 'it is no image' });
+    expect(await said()).toMatch(
+      /^logo +given up, the last try failed: it is no image; any `clients update` tries again$/,
+    );
+    await set({ fetched_at: new Date(0), media_type: 'image/png', last_failure: null });
+    expect(await said()).toMatch(/^logo +image\/png, fetched 1970-01-01T00:00:00.000Z$/);
+
+    await database.db.updateTable('clients').set({ software_statement: 'a.b.c' }).execute();
+    const shown = (await postern(['clients', 'get', 'pretty', '--json'])).json();
+    expect(shown).toMatchObject({ software_statement: 'a.b.c' });
+    const stdin = JSON.stringify(shown);
+    expect((await postern(['clients', 'update', 'pretty', '--file', '-', '--json'], { stdin })).json()).toEqual(shown);
+    expect((await postern(['clients', 'create', '--file', '-'], { stdin })).problems).toContain(
+      'error: software_statement: there is no such member',
+    );
+    await postern(['clients', 'delete', 'pretty']);
+  });
+
   test('rotate-secret shows the new secret; the old one keeps working for the overlap', async () => {
     const made = await postern(['clients', 'rotate-secret', 'jobs', '--overlap', '7d', '--json']);
     const [old, young] = await secretsOf('jobs');

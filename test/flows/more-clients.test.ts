@@ -2,19 +2,24 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as jose from 'jose';
+import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { presets } from '../../src/protocol/client-metadata.ts';
 import { deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';
 import { aClient, aPublicClient, aService, aUser, type AClient } from '../support/fixtures.ts';
+import { PNG } from '../support/images.ts';
 import { Visitor } from '../support/visitor.ts';
 
 const REDIRECT_URI = 'http://localhost:5555/callback';
 const insecure = { execute: [client.allowInsecureRequests] };
 
-/** A client's endpoint for logout tokens. */
+/** A client's endpoint for logout tokens, its logo, and the keys of somebody who vouches for clients. */
 const told: string[] = [];
+const published: Record<string, [type: string, body: string | Buffer]> = { '/logo.png': ['image/png', PNG] };
 const listener = createServer((request, response) => {
+  const document = published[request.url!];
+  if (document) return void response.setHeader('content-type', document[0]).end(document[1]);
   let body = '';
   request.on('data', (chunk: Buffer) => (body += chunk.toString()));
   request.on('end', () => {
@@ -28,6 +33,7 @@ let username: string;
 let service: AClient;
 let keys: jose.GenerateKeyPairResult;
 let noticeUri: string;
+let shown: AClient;
 stopServersAfterwards();
 beforeAll(async () => {
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
@@ -35,10 +41,14 @@ beforeAll(async () => {
   noticeUri = `http://${host}/backchannel`;
   keys = await jose.generateKeyPair('ES256', { extractable: true });
   const jwk = { ...(await jose.exportJWK(keys.publicKey)), kid: 'one', kty: 'EC' as const };
+  published['/keys'] = ['application/jwk-set+json', JSON.stringify({ keys: [jwk] })];
+  const SOFTWARE_STATEMENT_ISSUERS = `https://authority.example.test=http://${host}/keys`;
   deployment = await deploy({
-    env: { REGISTRATION: 'open', OUTBOUND_ALLOW: host },
-    prepare: async (at) =>
-      (service = await aService(at, { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] } })),
+    env: { REGISTRATION: 'open', OUTBOUND_ALLOW: host, SOFTWARE_STATEMENT_ISSUERS },
+    prepare: async (at) => {
+      service = await aService(at, { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] } });
+      shown = await aClient(at, { logo_uri: `http://${host}/logo.png` });
+    },
   });
   ({ username } = await aUser(deployment.test));
 });
@@ -117,6 +127,24 @@ test('openid-client: a client registers itself and signs a person in (RFC 7591)'
   expect(tokens.claims()).toMatchObject({ aud: config.clientMetadata().client_id });
 });
 
+test('oauth4webapi: a client registers with a software statement of somebody we trust (RFC 7591 §2.3)', async () => {
+  const software_statement = await new jose.SignJWT({ client_name: 'Vouched for', software_id: 'app' })
+    .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+    .setIssuer('https://authority.example.test')
+    .sign(keys.privateKey);
+  const as = { issuer: deployment.issuer, registration_endpoint: `${deployment.issuer}/register` };
+  const register = async (metadata: Partial<oauth.Client>): Promise<oauth.OmitSymbolProperties<oauth.Client>> =>
+    oauth.processDynamicClientRegistrationResponse(
+      await oauth.dynamicClientRegistrationRequest(as, metadata, { [oauth.allowInsecureRequests]: true }),
+    );
+  const metadata = { redirect_uris: [REDIRECT_URI], client_name: 'Mine' };
+  const registered = await register({ ...metadata, software_statement });
+  expect(registered).toMatchObject({ client_name: 'Vouched for', software_id: 'app', software_statement });
+  await expect(register({ ...metadata, software_statement: `${software_statement}A` })).rejects.toMatchObject({
+    error: 'invalid_software_statement',
+  });
+});
+
 test('Back-Channel Logout: a client is told of the sign-out, by a token that verifies against the JWKS', async () => {
   const metadata = { redirect_uris: [REDIRECT_URI], backchannel_logout_uri: noticeUri };
   const config = await discovered(await aClient(deployment.test, metadata));
@@ -133,4 +161,17 @@ test('Back-Channel Logout: a client is told of the sign-out, by a token that ver
     typ: 'logout+jwt',
   });
   expect(payload).toMatchObject({ sid });
+});
+
+test('decided: a running server fetches the logo of a client, and serves it', async () => {
+  const row = () =>
+    deployment.test.deps.db
+      .selectFrom('clients')
+      .select('logo_hash')
+      .where('client_id', '=', shown.client_id)
+      .executeTakeFirst();
+  await expect.poll(async () => (await row())!.logo_hash, { timeout: 10_000 }).not.toBeNull();
+  const logo = await new Visitor(deployment.issuer).get(`${deployment.issuer}/logo/${(await row())!.logo_hash}`);
+  expect([logo.status, logo.headers.get('content-type')]).toEqual([200, 'image/png']);
+  expect(Buffer.from(await logo.arrayBuffer())).toEqual(PNG);
 });

@@ -85,6 +85,22 @@ test.each([
   expect(problems({ redirect_uris, ...metadata })).not.toEqual([]);
 });
 
+test.each([
+  ['http://app.example.test/start', false],
+  ['http://localhost/start', false],
+  ['https://app.example.test/start#here', false],
+  ['https://ada@app.example.test/start', false],
+  ['https://app.example.test/a b', false],
+  ['https://app.example.test/"><script>', false],
+  ['https:/app.example.test/', false],
+  ['https:\\\\app.example.test/', false],
+  ['javascript:alert(1)', false],
+  ['https://app.example.test', true],
+  ['https://app.example.test/start?tenant=@a', true],
+])('OpenID Connect Registration §2: initiate_login_uri must use https: %s', (initiate_login_uri, valid) => {
+  expect(problems({ redirect_uris, initiate_login_uri }).length === 0).toBe(valid);
+});
+
 test('spec.md §What the service does 3: every preset is valid, and only those with a secret act for themselves', () => {
   for (const [name, preset] of Object.entries(presets)) {
     const uris = name === 'm2m' ? [] : redirect_uris;

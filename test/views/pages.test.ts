@@ -83,6 +83,14 @@ test('a logo that was not fetched by us is never shown', () => {
   expect(String(page)).not.toContain('logo.png');
 });
 
+test('a logo of ours stands beside the mark, and says nothing to a screen reader', () => {
+  const client = { ...notes, logo_hash: 'h"><script>' };
+  const page = String(loginPage({ frame, action: '/login', form_token: 't', username: '', cancel: true, client }));
+  const src = 'https://id.example.test/logo/h&quot;&gt;&lt;script&gt;';
+  expect(page).toContain(`<img class="logo" src="${src}" alt="" width="48" height="48" />`);
+  expect(page).toContain('<svg class="mark"');
+});
+
 test('no page asks another host for anything, and none carries a hostile URL', () => {
   for (const [name, page] of Object.entries(pages)) {
     expect(String(page), name).not.toMatch(/<(?:img|iframe|object|embed|base)\b|<script[^>]*src=|@import|url\(/i);
