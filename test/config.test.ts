@@ -218,6 +218,6 @@ test('contract: .env.example lists every variable with its default', () => {
     const value = defaults[name as keyof Config];
     // What has no default may show an example.
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
-    expect(listed.get(name), name).toBe(Array.isArray(value) ? value.join(',') : String(value));
+    expect(listed.get(name), name).toBe(Array.isArray(value) ? (value as string[]).join(',') : String(value));
   }
 });

@@ -198,7 +198,8 @@ describe('other commands for clients', () => {
   test('get says what became of the logo, and a client that brought a software statement can be saved as it is shown', async () => {
     const logo = ['--logo-uri', 'https://shop.example.test/logo.png'];
     await postern(['clients', 'create', '--client-id', 'pretty', '--redirect-uri', CALLBACK, ...logo]);
-    const said = async () => (await postern(['clients', 'get', 'pretty'])).lines.find((line) => /^logo /.test(line));
+    const said = async () =>
+      (await postern(['clients', 'get', 'pretty'])).lines.find((line) => line.startsWith('logo '));
     expect(await said()).toMatch(/^logo +not there yet$/);
     const set = (row: object) => database.db.updateTable('client_logos').set(row).execute();
     await set({ next_at: null, last_failure: 'it is no image' });

@@ -19,10 +19,11 @@ const told: string[] = [];
 const published: Record<string, [type: string, body: string | Buffer]> = { '/logo.png': ['image/png', PNG] };
 const listener = createServer((request, response) => {
   const document = published[request.url!];
-  if (document) return void response.setHeader('content-type', document[0]).end(document[1]);
+  if (document) response.setHeader('content-type', document[0]).end(document[1]);
   let body = '';
   request.on('data', (chunk: Buffer) => (body += chunk.toString()));
   request.on('end', () => {
+    if (document) return;
     told.push(new URLSearchParams(body).get('logout_token') ?? '');
     response.writeHead(200).end();
   });
