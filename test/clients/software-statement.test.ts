@@ -187,4 +187,15 @@ describe('RFC 7591 §2.3: software statements', () => {
     }
     expect(fetches).toBe(before + 1);
   });
+
+  test('a stranger who names the issuer’s address, and may not have it fetched, is not in its way', async () => {
+    at.clock.advance(301);
+    const { jwks_uri } = at.deps.config.SOFTWARE_STATEMENT_ISSUERS[0]!;
+    const strangers = at.deps.clientKeys.keysOf({ jwks: null, jwks_uri, registered_by: 'self' });
+    const before = fetches;
+    await expect(strangers({ alg: 'ES256', kid: 'one' }, { payload: '', signature: '' })).rejects.toThrow('no keys');
+    expect(fetches).toBe(before);
+    expect((await send({ ...DOCUMENT, software_statement: await signed() })).statusCode).toBe(201);
+    expect(fetches).toBe(before + 1);
+  });
 });
