@@ -16,7 +16,7 @@ const MAX_PIXELS_A_SIDE = 2048;
 const BATCH = 5;
 /** Seconds a process has for its batch before others may take it over: longer than any fetch may last. */
 const LEASE = 60;
-/** Attempts until a logo is given up. The last comes about three hours after the first. */
+/** Attempts until a logo is given up. The last comes about two hours after the first. */
 const ATTEMPTS = 8;
 const REFETCH_AFTER = 7 * 86_400;
 
