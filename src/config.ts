@@ -74,6 +74,10 @@ const environment = z.object({
     .default(['RS256', 'ES256']),
   ACCESS_TOKEN_SIGNING_ALG: z.enum(SIGNING_ALGS).default('RS256'),
   ENCRYPTION_ALGS: list.pipe(z.array(z.enum(DECRYPTION_ALGS)).min(1)).default([...DECRYPTION_ALGS]),
+  KEY_ROTATION_INTERVAL: seconds(0, MAX_GRANT_TTL, 7_776_000).refine(
+    (interval) => interval === 0 || interval >= 86_400,
+    'must be 0, or 86400 at least',
+  ),
   PASSWORD_MIN_LENGTH: integer(8, 64, 8),
   REGISTRATION: z.enum(['off', 'token', 'open']).default('off'),
   REGISTRATION_SCOPE: z.string().default('openid profile email offline_access'),

@@ -4,10 +4,11 @@ import { backchannelLogout } from './backchannel-logout.ts';
 import { clientLogos } from './client-logos.ts';
 import { reapClients } from './reap-clients.ts';
 import { reloadKeys } from './reload-keys.ts';
+import { rotateKeys } from './rotate-keys.ts';
 import { sweepExpired } from './sweep-expired.ts';
 import type { Worker } from './worker.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'fetch' | 'log' | 'clock'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'secrets' | 'random' | 'fetch' | 'log' | 'clock'>;
 type Make = (deps: Needs) => Worker;
 
 export const workers = {
@@ -15,6 +16,7 @@ export const workers = {
   'client-logos': clientLogos,
   'reap-clients': reapClients,
   'reload-keys': reloadKeys,
+  'rotate-keys': rotateKeys,
   'sweep-expired': sweepExpired,
 } as const satisfies Record<string, Make>;
 
