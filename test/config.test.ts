@@ -189,6 +189,10 @@ test.each([
   ['AUTHORIZATION_CODE_TTL', '0'],
   ['REFRESH_TOKEN_RETRY_WINDOW', '61'],
   ['PASSWORD_MIN_LENGTH', '7'],
+  ['ENCRYPTION_ALGS', 'RSA1_5'],
+  ['ENCRYPTION_ALGS', 'dir'],
+  ['KEY_ROTATION_INTERVAL', '86399'],
+  ['KEY_ROTATION_INTERVAL', '-1'],
 ])('contract: %s=%s is refused', (name, value) => {
   expect(problemsOf('command', { [name]: value }).join('\n')).toContain(name);
 });

@@ -81,7 +81,7 @@ export async function replaceClient(
   by: Actor,
   now: Date,
 ): Promise<ClientDocument> {
-  const metadata = parseMetadata(deps, document);
+  const metadata = parseMetadata(deps, document, present);
   const columns = { ...columnsOf(metadata), ...owner, updated_at: now };
   const { client_id } = present;
   await change(trx, present, columns, now);
@@ -116,7 +116,7 @@ export async function updateClient(
   return transact(deps.db, async (trx) => {
     const present = await clients.findLocked(trx, client_id);
     if (!present) return undefined;
-    const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes });
+    const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes }, present);
     const columns = { ...columnsOf(metadata), updated_at: now };
     await change(trx, present, columns, now);
     await record(trx, { event: 'client_updated', client_id }, by, now);
@@ -156,11 +156,18 @@ export async function endClient(trx: Trx, client_id: string, by: Actor, now: Dat
 
 const identifiers = z.object({ client_id: clientId.optional(), client_secret: clientSecret.optional() });
 
-/** Valid metadata that this server can serve: an algorithm without a key would fail at the token endpoint. */
-function parseMetadata({ config }: Pick<Needs, 'config'>, document: unknown): ClientMetadata {
+/**
+ * Valid metadata that this server can serve: an algorithm without a key would fail at the token endpoint. What a client
+ * is registered with it may keep: that has a key for as long.
+ */
+function parseMetadata(
+  { config }: Pick<Needs, 'config'>,
+  document: unknown,
+  present?: clients.ClientRow,
+): ClientMetadata {
   const metadata = clientMetadata.parse(document);
   const alg = metadata.id_token_signed_response_alg;
-  if (config.SIGNING_ALGS.includes(alg)) return metadata;
+  if (config.SIGNING_ALGS.includes(alg) || alg === present?.id_token_signed_response_alg) return metadata;
   const message = `must be one of SIGNING_ALGS: ${config.SIGNING_ALGS.join(', ')}`;
   throw new z.ZodRealError([{ code: 'custom', path: ['id_token_signed_response_alg'], message, input: alg }]);
 }

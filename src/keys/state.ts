@@ -63,12 +63,16 @@ export function isForgettable({ row, ends_at }: PlacedKey, now: Date): boolean {
 }
 
 /**
- * The key that signs `alg`: the active one, else the one that will be. The latter only where an algorithm is new, and
- * nobody can have tokens of it yet: better a key that some cache may lack than none.
+ * The key of `keys` that signs `alg`: the last that activated, else the one that will. The latter only where an algorithm
+ * is new, and nobody can have tokens of it yet: better a key that some cache may lack than none. Among those that one
+ * process can open the last may be an older one, which is as good for a while.
  */
 export function signerOf<T extends PlacedKey>(keys: readonly T[], alg: KeyAlg, now: Date): T | undefined {
-  const ofAlg = keys.filter(({ row }) => row.alg === alg);
-  return ofAlg.findLast((key) => stateOf(key, now) === 'active') ?? ofAlg.find((key) => stateOf(key, now) === 'next');
+  const ofAlg = keys.filter(({ row }) => row.alg === alg && (row.withdrawn_at === null || row.withdrawn_at > now));
+  return (
+    ofAlg.findLast((key) => key.row.activates_at <= now && isGood(key, now)) ??
+    ofAlg.find((key) => stateOf(key, now) === 'next')
+  );
 }
 
 /** The state of each key, as `keys list` shows it. */
