@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { contextsProblem } from './protocol/acr.ts';
 import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
 import { DECRYPTION_ALGS } from './protocol/key-alg.ts';
 import { SIGNING_ALGS } from './protocol/signing-alg.ts';
@@ -63,6 +64,12 @@ const environment = z.object({
   SESSION_TTL: seconds(60, MAX_GRANT_TTL, 1_209_600),
   SESSION_IDLE_TTL: seconds(60, MAX_GRANT_TTL, 86_400),
   ID_TOKEN_CLAIMS: z.enum(['scope', 'minimal']).default('scope'),
+  ACR_VALUES: list
+    .superRefine((entries, context) => {
+      const message = contextsProblem(entries);
+      if (message !== undefined) context.addIssue({ code: 'custom', message, input: entries });
+    })
+    .default([]),
   CLIENT_ASSERTION_AUDIENCE: z.enum(['any', 'issuer']).default('any'),
   OUTBOUND_ALLOW: list
     .refine((entries) => entries.every((entry) => /^[^\s/]+:\d{1,5}$/.test(entry)), 'must be host:port entries')

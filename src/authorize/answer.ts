@@ -1,7 +1,9 @@
 /** The answer to an authorization request: whether one can be given without asking anybody, and the code it holds. */
 import type { Deps } from '../deps.ts';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
-import { OAuthError } from '../protocol/error.ts';
+import { metContext, readContexts } from '../protocol/acr.ts';
+import { claimNames } from '../protocol/claims-request.ts';
+import type { OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { OFFLINE_ACCESS } from '../protocol/scope.ts';
 import * as authorizationCodes from '../store/authorization-codes.ts';
@@ -11,7 +13,8 @@ import { drawHandle, drawId, type HandleKey } from '../store/handle.ts';
 import * as interactions from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import { grantLife } from '../tokens/terms.ts';
-import { prompts, type Situation, type Step } from './next-step.ts';
+import { claimsOpenedBy } from '../users/claims.ts';
+import { refusalAt, type Situation, type Step } from './next-step.ts';
 import { respond, type Delivery } from './response-modes.ts';
 
 export type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random'>;
@@ -30,15 +33,20 @@ export interface Claims {
 
 /** Adds what this person agreed to before. */
 export async function situate(
-  { db }: Needs,
+  { config, db, directory }: Needs,
   request: AuthorizationRequest,
   progress: Situation['progress'],
   client: Client,
   session: LiveSession | undefined,
   now: Date,
 ): Promise<Situation> {
-  const remembered = session && (await consents.find(db, consentKey(session.sub, request)));
-  return { request, progress, client, session, remembered: remembered ?? [], now };
+  const agreed = (session && (await consents.find(db, consentKey(session.sub, request)))) ?? { scope: [], claims: [] };
+  const known = await directory.scopes();
+  const opened = claimsOpenedBy(request.scope, known);
+  const claims = claimNames(request.claims).filter((name) => !opened.has(name));
+  const remembered = { scope: agreed.scope, claims: [...agreed.claims, ...claimsOpenedBy(agreed.scope, known)] };
+  const contexts = readContexts(config.ACR_VALUES);
+  return { request, progress, client, session, claims, remembered, contexts, now };
 }
 
 export const consentKey = (sub: string, { client_id, resource }: AuthorizationRequest): consents.ConsentKey => ({
@@ -50,29 +58,28 @@ export const consentKey = (sub: string, { client_id, resource }: AuthorizationRe
 /** The answer, when one can be given without asking anybody: a code, or what prompt=none says instead. */
 export async function answerNow(
   deps: Needs,
-  { request, client, session, now }: Situation,
+  situation: Situation,
   step: Step,
   claims: Claims,
 ): Promise<Outcome | undefined> {
+  const { request, session, now } = situation;
   const { ISSUER } = deps.config;
   if (step !== 'done') {
-    if (!request.prompt.includes('none')) return undefined;
-    const refusal = new OAuthError(prompts[step].unattended, 'the request needs a person, and prompt=none allows none');
+    const refusal = refusalAt(step, situation);
+    if (!refusal) return undefined;
     if (claims.interaction && !(await interactions.answer(deps.db, claims.interaction, now))) return undefined;
     return { answer: respond(request, ISSUER, refusal), refusal };
   }
-  const code = session && (await issueCode(deps, request, client, session, claims, now));
+  const code = session && (await issueCode(deps, situation, session, claims));
   return code === undefined ? undefined : { answer: respond(request, ISSUER, { code }) };
 }
 
 /** Writes grant and code; undefined when the session ended, or what it claims was used, at this very moment. */
 async function issueCode(
   deps: Needs,
-  request: AuthorizationRequest,
-  client: Client,
+  { request, client, contexts, now }: Situation,
   session: LiveSession,
   claims: Claims,
-  now: Date,
 ): Promise<string | undefined> {
   const { config, random } = deps;
   const life = await grantLife(deps, client, request.resource, config.AUTHORIZATION_CODE_TTL);
@@ -89,6 +96,8 @@ async function issueCode(
         client_id: client.client_id,
         scope: request.scope,
         resource: request.resource,
+        acr: metContext(contexts, request.acr?.values ?? [], session.amr) ?? session.acr,
+        requested_claims: request.claims ?? null,
         offline: request.scope.includes(OFFLINE_ACCESS),
       },
       redirect_uri: request.redirect_uri,

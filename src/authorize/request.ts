@@ -3,13 +3,18 @@
  * error is a page; from then on a ResponseTarget is in hand, and errors travel to the client as success would.
  */
 import type { Deps } from '../deps.ts';
-import type { AuthorizationRequest, ResponseTarget } from '../protocol/authorization-request.ts';
+import {
+  RESPONSE_MODES,
+  type AuthorizationRequest,
+  type ResponseMode,
+  type ResponseTarget,
+} from '../protocol/authorization-request.ts';
 import { invalidRequest, OAuthError } from '../protocol/error.ts';
 import { repeatedParameter } from '../protocol/form-encoding.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import { isRegisteredRedirectUri, isWebUri } from '../protocol/redirect-uri.ts';
 import type { Client } from '../store/clients.ts';
-import { checks, type Check, isResponseMode, reader, type CheckContext } from './checks.ts';
+import { checks, type Check, isResponseMode, mayUse, reader, type CheckContext } from './checks.ts';
 
 type Needs = Pick<Deps, 'config' | 'directory' | 'keys'>;
 
@@ -55,8 +60,9 @@ export function targetOf(client: Client, parameters: Parameters): ResponseTarget
   }
   const mode = parameters['response_mode'];
   // A page cannot post to a private-use scheme: there even the refusal of form_post goes by query.
-  const usable = typeof mode === 'string' && isResponseMode(mode) && (mode !== 'form_post' || isWebUri(redirect_uri));
-  const response_mode = usable ? mode : 'query';
+  const usable = (one: ResponseMode): boolean => mayUse(client, one) && (one !== 'form_post' || isWebUri(redirect_uri));
+  const asked = typeof mode === 'string' && isResponseMode(mode) ? mode : 'query';
+  const response_mode = [asked, ...RESPONSE_MODES].find(usable) ?? 'query';
   return { client_id: client.client_id, redirect_uri, response_mode, state: get('state') };
 }
 

@@ -9,6 +9,7 @@ import {
   type ClientMetadataInput,
   type Preset,
 } from '../protocol/client-metadata.ts';
+import { RESPONSE_MODES } from '../protocol/authorization-request.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import { usage } from './failure.ts';
 import { collect, readDocument, seconds } from './input.ts';
@@ -27,6 +28,9 @@ const ROWS: readonly Row[] = [
   ['application_type', '--application-type <type>', 'where it runs', ['web', 'native']],
   ['jwks_uri', '--jwks-uri <url>', 'where it publishes its keys (private_key_jwt)'],
   ['backchannel_logout_uri', '--backchannel-logout-uri <url>', 'where it is told of sign-outs'],
+  ['response_modes', '--response-mode <mode>', 'how answers may travel (repeatable)', RESPONSE_MODES],
+  ['default_max_age', '--default-max-age <time>', 'ask for the password again when it was longer ago', 'seconds'],
+  ['default_acr_values', '--default-acr-value <name>', 'authentication context it wants (repeatable)', 'list'],
   ['require_pushed_authorization_requests', '--require-par', 'refuse requests that were not pushed', 'flag'],
   ['require_pkce', '--require-pkce', 'refuse requests without PKCE', 'flag'],
   ['skip_consent', '--skip-consent', 'do not ask people (your own applications)', 'flag'],
@@ -47,7 +51,7 @@ const ROWS: readonly Row[] = [
   ['contacts', '--contact <address>', 'whom to write to (repeatable)', 'list'],
 ];
 
-const isList = (member: Member): boolean => member === 'grant_types';
+const isList = (member: Member): boolean => member === 'grant_types' || member === 'response_modes';
 
 function optionOf([member, flag, description, kind]: Row): Option {
   const option = new Option(flag, description);

@@ -1,4 +1,6 @@
 /** The authorization request (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1) as it is once every check has passed. */
+import type { RequestedAcr } from './acr.ts';
+import type { ClaimsRequest } from './claims-request.ts';
 import type { Prompt } from './prompt.ts';
 
 export const RESPONSE_TYPES = ['code'] as const;
@@ -29,6 +31,11 @@ export interface AuthorizationRequest extends ResponseTarget {
   user_code?: string | undefined;
   /** The person an id_token_hint named. */
   hinted_sub?: string | undefined;
+  /** The people whom `sub` in the claims parameter names. */
+  requested_sub?: string[] | undefined;
+  /** Claims asked for by name, narrowed to what the client may have. */
+  claims?: ClaimsRequest | undefined;
+  acr?: RequestedAcr | undefined;
 }
 
 /** Longest values we echo or keep, in characters. */

@@ -1,5 +1,6 @@
 /** Client metadata (RFC 7591 §2, OpenID Connect Registration §2) with our own few additions: shapes, defaults and presets. */
 import { z } from 'zod';
+import { RESPONSE_MODES } from './authorization-request.ts';
 import { isPlainText } from './plain-text.ts';
 import { isScopeToken } from './scope.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
@@ -68,6 +69,15 @@ const fields = z.strictObject({
   post_logout_redirect_uris: z.array(z.string()).max(100).default([]),
   grant_types: z.array(z.enum(GRANT_TYPES)).min(1).default(['authorization_code']),
   response_types: z.array(z.enum(['code'])).optional(),
+  /** How answers may travel (FAPI 2.0 Message Signing §5.3.2); any way when nothing is said. */
+  response_modes: z.array(z.enum(RESPONSE_MODES)).min(1).optional(),
+  default_max_age: z.int().min(0).max(999_999_999).optional(),
+  /** Always true of our ID tokens. */
+  require_auth_time: z.boolean().default(false),
+  default_acr_values: z
+    .array(z.string().regex(/^[\x21-\x7E]{1,200}$/, 'must be names'))
+    .max(20)
+    .optional(),
   scope: scope.default('openid profile email'),
   /** Web origins, besides those of the redirect URIs, whose pages may call the token endpoint. */
   allowed_origins: z.array(origin).max(100).default([]),

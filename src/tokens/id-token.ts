@@ -23,6 +23,7 @@ export async function issueIdToken(
   const iat = numericDate(now);
   const claims = {
     ...(minimal ? {} : person.claims),
+    ...person.requested_claims,
     iss: config.ISSUER,
     sub,
     aud: client.client_id,

@@ -42,7 +42,7 @@ async function mayIntrospect({ directory }: Needs, client: Client, token: Presen
 }
 
 function describeAccessToken({ config }: Needs, token: PresentedToken): Introspection {
-  const { format: _, scope, aud, ...claims } = token;
+  const { format: _format, requested_claims: _claims, scope, aud, ...claims } = token;
   return {
     active: true,
     iss: config.ISSUER,

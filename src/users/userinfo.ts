@@ -5,7 +5,7 @@ import { insufficientScope, invalidToken } from '../protocol/error.ts';
 import { OPENID } from '../protocol/scope.ts';
 import * as users from '../store/users.ts';
 import { verifyAccessToken } from '../tokens/verify.ts';
-import { claimsFor } from './claims.ts';
+import { claimsFor, requestedClaims } from './claims.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
 
@@ -18,5 +18,7 @@ export async function userinfo(deps: Needs, access_token: string, now: Date): Pr
   if (!token.scope.includes(OPENID)) throw insufficientScope('the access token lacks openid', { scope: OPENID });
   const user = await users.find(deps.db, token.sub);
   if (!user || user.disabled_at !== null) throw invalidToken('the access token is not valid');
-  return { ...claimsFor(user, token.scope, await deps.directory.scopes()), sub: user.sub };
+  const known = await deps.directory.scopes();
+  const requested = requestedClaims(user, token.requested_claims?.userinfo, known);
+  return { ...claimsFor(user, token.scope, known), ...requested, sub: user.sub };
 }

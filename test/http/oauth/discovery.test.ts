@@ -148,7 +148,10 @@ describe('what the document says', () => {
       id_token_signing_alg_values_supported: ['RS256', 'ES256'],
       request_parameter_supported: false,
       request_uri_parameter_supported: false,
-      claims_parameter_supported: false,
+      claims_parameter_supported: true,
+      acr_values_supported: ['1'],
+      display_values_supported: ['page'],
+      ui_locales_supported: ['en'],
       authorization_response_iss_parameter_supported: true,
     });
     expect(metadata['scopes_supported']).toEqual(
@@ -160,6 +163,14 @@ describe('what the document says', () => {
     expect(new Set(metadata['claims_supported'] as string[]).size).toBe(
       (metadata['claims_supported'] as string[]).length,
     );
+  });
+
+  test('decided: acr_values_supported are those that a sign-in here can meet', async () => {
+    const ACR_VALUES = ['urn:mace:incommon:iap:silver=1', 'gold=2', 'known=pwd', 'key=hwk'];
+    const other = await testApp({ config: { ACR_VALUES } });
+    const answer = (await other.app.inject('/.well-known/openid-configuration')).json<Metadata>();
+    await other.close();
+    expect(answer['acr_values_supported']).toEqual(['1', 'urn:mace:incommon:iap:silver', 'known']);
   });
 
   test('decided: only registered metadata members, none of them empty or for what does not work yet', () => {
