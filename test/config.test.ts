@@ -202,6 +202,15 @@ test('contract: TRUST_PROXY takes addresses and ranges', () => {
   expect(TRUST_PROXY).toEqual(['10.0.0.1', '10.0.0.0/8', 'fd00::/8', '::1']);
 });
 
+test('config: ACR_VALUES are entries of a name and what it needs', () => {
+  const ACR_VALUES = 'urn:mace:incommon:iap:silver=1, https://refeds.org/profile/mfa=2,phrh=hwk+user';
+  expect(problemsOf('command', { ACR_VALUES })).toEqual([]);
+  expect(loadConfig('command', { ACR_VALUES }).ACR_VALUES).toHaveLength(3);
+  expect(problemsOf('command', { ACR_VALUES: 'silver' })).toEqual([
+    'ACR_VALUES is "silver": must be name=methods entries, the methods joined by +',
+  ]);
+});
+
 test('the configuration is frozen', () => {
   expect(Object.isFrozen(loadConfig('command', {}))).toBe(true);
 });

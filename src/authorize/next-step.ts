@@ -63,7 +63,7 @@ export const prompts = {
         return new OAuthError('unmet_authentication_requirements', 'no acr that was asked for could be met');
       }
       // §3.1.2.2: no answer about anybody else. Who it has to be is the client's secret: no page could say it.
-      if (isFresh && request.requested_sub && !request.requested_sub.includes(session!.sub)) {
+      if (isFresh && request.requested_sub && !isAskedFor(request, session!.sub)) {
         return new OAuthError('login_required', 'somebody else signed in than sub names');
       }
       return undefined;
@@ -119,7 +119,12 @@ export function refusalAt(step: keyof typeof prompts, situation: Situation): OAu
   const row: PromptRow = prompts[step];
   const hopeless = row.hopeless?.(situation);
   if (hopeless || !situation.request.prompt.includes('none')) return hopeless;
-  return new OAuthError(row.unattended, 'the request needs a person, and prompt=none allows none');
+  // Whom `sub` names may be a guess: a client that nobody agreed to does not learn whether it was right.
+  const guessed = step === 'consent' && situation.request.requested_sub !== undefined;
+  return new OAuthError(
+    guessed ? prompts.login.unattended : row.unattended,
+    'the request needs a person, and prompt=none allows none',
+  );
 }
 
 /** The first thing that is needed, or `done`. */

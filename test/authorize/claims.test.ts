@@ -302,6 +302,24 @@ test('OpenID Connect Core §3.1.2.2: when somebody else signs in than sub names,
   expect((await browser.get(page.url.replace('/login', ''))).statusCode).toBe(400);
 });
 
+test('OpenID Connect Core §3.1.2.2: an id_token_hint and a sub of two people fit nobody', async () => {
+  const { id_token } = await tokensFor(await silently({}));
+  const page = await open(browser, own, {
+    id_token_hint: id_token,
+    claims: json({ id_token: { sub: { value: bob.sub } } }),
+  });
+  at.clock.advance(1);
+  expect(answerTo(own, (await signInAt(browser, page, bob)).response)).toMatchObject({ error: 'login_required' });
+});
+
+test('decided: a client that nobody agreed to cannot find out with sub who is signed in', async () => {
+  const stranger = await aClient(at);
+  for (const value of [ada.sub, bob.sub, 'nobody']) {
+    const claims = json({ id_token: { sub: { value } } });
+    expect(await silently({ prompt: 'none', claims }, stranger)).toMatchObject({ error: 'login_required' });
+  }
+});
+
 test('OpenID Connect Core §3.1.2.1: auth_time is told when it is asked for, and otherwise', async () => {
   const claims = json({ id_token: { auth_time: { essential: true } } });
   const signedInAt = Math.floor(at.clock.now().getTime() / 1000) - 1;

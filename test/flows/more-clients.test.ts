@@ -85,6 +85,29 @@ test('openid-client: the code flow by a pushed authorization request (RFC 9126)'
   expect(tokens.scope).toBe('openid email');
 });
 
+test('openid-client: claims asked for by name, in the ID token and at userinfo (OpenID Connect Core §5.5)', async () => {
+  const metadata = { redirect_uris: [REDIRECT_URI], id_token_claims: 'minimal' as const };
+  const config = await discovered(await aClient(deployment.test, metadata));
+  expect(config.serverMetadata()).toMatchObject({ claims_parameter_supported: true });
+  const expectedState = client.randomState();
+  const claims = {
+    userinfo: { given_name: { essential: true } },
+    id_token: { email: null, acr: { values: ['2', '1'] } },
+  };
+  const url = client.buildAuthorizationUrl(config, {
+    redirect_uri: REDIRECT_URI,
+    scope: 'openid',
+    state: expectedState,
+    claims: JSON.stringify(claims),
+  });
+  const callback = await new Visitor(deployment.issuer).authorize(url, { username });
+  const tokens = await client.authorizationCodeGrant(config, callback, { expectedState });
+  expect(tokens.claims()).toMatchObject({ email: `${username}@example.test`, acr: '1' });
+  expect(tokens.claims()).not.toHaveProperty('given_name');
+  const told = await client.fetchUserInfo(config, tokens.access_token, tokens.claims()!.sub);
+  expect(told).toEqual({ sub: tokens.claims()!.sub, given_name: 'Ada' });
+});
+
 test('openid-client: the device flow, polled while the person decides (RFC 8628)', async () => {
   const device = await aPublicClient(deployment.test, { ...presets.device, redirect_uris: [] });
   const config = await discovered(device, client.None());

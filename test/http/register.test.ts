@@ -48,6 +48,17 @@ const registered = async (document: Record<string, unknown> = DOCUMENT): Promise
   (await send('POST', '/register', { body: document })).json();
 
 describe('RFC 7591 §3: client registration', () => {
+  test('OpenID Connect Registration §2: what a client says of its requests is kept, and shown', async () => {
+    const said = { default_max_age: 0, require_auth_time: true, default_acr_values: ['2'], response_modes: ['query'] };
+    const document = await registered({ ...DOCUMENT, ...said });
+    expect(document).toMatchObject(said);
+    const { registration_client_uri: uri, registration_access_token: token } = document;
+    expect((await send('GET', new URL(uri).pathname, { token })).json()).toMatchObject(said);
+    const unsaid = await registered();
+    for (const name of ['default_max_age', 'default_acr_values', 'response_modes'])
+      expect(unsaid).not.toHaveProperty(name);
+  });
+
   test('§3.2.1: answers 201 with id, secret, and what manages them; the client works', async () => {
     const answer = await send('POST', '/register', { body: DOCUMENT });
     expect(answer.statusCode).toBe(201);

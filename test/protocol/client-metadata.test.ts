@@ -82,6 +82,11 @@ test.each([
   ['a life longer than keys stay published', { access_token_ttl: 86_401 }],
   ['a life of nothing', { id_token_ttl: 0 }],
   ['half a second', { access_token_ttl: 0.5 }],
+  ['a response mode that there is not', { response_modes: ['query', 'fragment'] }],
+  ['no response mode at all', { response_modes: [] }],
+  ['an age below nothing', { default_max_age: -1 }],
+  ['an age in words', { default_max_age: '3600' }],
+  ['a context that is no name', { default_acr_values: ['a b'] }],
 ])('RFC 7591 §3.2.2: refuses %s', (_what, metadata) => {
   expect(problems({ redirect_uris, ...metadata })).not.toEqual([]);
 });
