@@ -14,7 +14,7 @@ import {
   redeem,
   refresh,
   signIn,
-  TestBrowser,
+  type TestBrowser,
   userinfo,
   type AClient,
   type Tokens,
