@@ -145,7 +145,15 @@ test('input: no value of any parameter makes a 5xx, or leads anywhere but to the
     'max_age',
     'resource',
   ];
-  const others = ['login_hint', 'code_challenge', 'code_challenge_method', 'response_mode', 'id_token_hint', 'claims'];
+  const others = [
+    'login_hint',
+    'code_challenge',
+    'code_challenge_method',
+    'response_mode',
+    'id_token_hint',
+    'claims',
+    'acr_values',
+  ];
   const values = [
     '',
     ' ',
