@@ -12,9 +12,11 @@ import * as consents from '../store/consents.ts';
 import { drawHandle, drawId, type HandleKey } from '../store/handle.ts';
 import * as interactions from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
+import { noteUse } from '../sessions/index.ts';
 import { grantLife } from '../tokens/terms.ts';
 import { claimsOpenedBy } from '../users/claims.ts';
 import { refusalAt, type Situation, type Step } from './next-step.ts';
+import { candidatesFor, personFor } from './person.ts';
 import { respond, type Delivery } from './response-modes.ts';
 
 export type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random'>;
@@ -31,22 +33,25 @@ export interface Claims {
   pushed: HandleKey | null;
 }
 
-/** Adds what this person agreed to before. */
+/** Adds whom of those signed in the request is about, and what this person agreed to before. */
 export async function situate(
   { config, db, directory }: Needs,
   request: AuthorizationRequest,
   progress: Situation['progress'],
   client: Client,
-  session: LiveSession | undefined,
+  sessions: readonly LiveSession[],
   now: Date,
 ): Promise<Situation> {
+  const candidates = candidatesFor(request, sessions);
+  const session = personFor(request, progress, candidates, sessions);
+  if (session) await noteUse({ db }, session, now);
   const agreed = (session && (await consents.find(db, consentKey(session.sub, request)))) ?? { scope: [], claims: [] };
   const known = await directory.scopes();
   const opened = claimsOpenedBy(request.scope, known);
   const claims = claimNames(request.claims).filter((name) => !opened.has(name));
   const remembered = { scope: agreed.scope, claims: [...agreed.claims, ...claimsOpenedBy(agreed.scope, known)] };
   const contexts = readContexts(config.ACR_VALUES);
-  return { request, progress, client, session, claims, remembered, contexts, now };
+  return { request, progress, client, candidates, session, claims, remembered, contexts, now };
 }
 
 export const consentKey = (sub: string, { client_id, resource }: AuthorizationRequest): consents.ConsentKey => ({

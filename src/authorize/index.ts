@@ -17,7 +17,8 @@ import { respond } from './response-modes.ts';
 
 /** Who is in front of the browser, as far as cookies tell. */
 export interface Browser {
-  session: LiveSession | undefined;
+  /** Of everybody who is signed in, the current person first. */
+  sessions: readonly LiveSession[];
   /** Hash of the cookie that binds interactions; null when the request may have come without its cookies. */
   hash: Buffer | null;
 }
@@ -42,7 +43,7 @@ export async function authorize(deps: Needs, parameters: Parameters, browser: Br
   };
   if (browser.hash === null) return { interaction: await wait(deps, request, pushed, progress, null), step: 'unbound' };
 
-  const situation = await situate(deps, request, progress, client, browser.session, now);
+  const situation = await situate(deps, request, progress, client, browser.sessions, now);
   const step = nextStep(situation);
   const answer = await answerNow(deps, situation, step, { interaction: null, pushed });
   return answer ?? { interaction: await wait(deps, request, pushed, progress, browser.hash), step };

@@ -22,12 +22,12 @@ export async function open(
   deps: Needs,
   id: string,
   row: interactions.Interaction,
-  session: LiveSession | undefined,
+  sessions: readonly LiveSession[],
   now: Date,
 ): Promise<Opened> {
   const client = await deps.directory.client(row.client_id);
   if (!client) throw invalidRequest('the application is no longer registered here');
-  const situation = await situate(deps, row.request, row, client, session, now);
+  const situation = await situate(deps, row.request, row, client, sessions, now);
   return { ...situation, id, row, step: nextStep(situation) };
 }
 
@@ -49,9 +49,20 @@ export async function resume(deps: Needs, opened: Opened, by: Requester): Promis
 
 export const alreadyAnswered = (): OAuthError => invalidRequest('this request was answered already');
 
-/** The person chose to go on as the one signed in. */
-export async function selectAccount(deps: Needs, { row, session }: Opened): Promise<void> {
-  if (session) await interactions.record(deps.db, row, { selected_sub: session.sub });
+/** The person chose to go on as one of those signed in; returns whose session that is. Nobody else can be chosen. */
+export async function selectAccount(
+  deps: Needs,
+  { row, candidates }: Opened,
+  sub: string | undefined,
+): Promise<LiveSession | undefined> {
+  const chosen = candidates.find((session) => session.sub === sub);
+  if (chosen) await interactions.record(deps.db, row, { selected_sub: chosen.sub });
+  return chosen;
+}
+
+/** Somebody signed in on the page of this request: it is about them from here on. */
+export async function signedIn(deps: Needs, { row }: Opened, sub: string): Promise<void> {
+  await interactions.record(deps.db, row, { selected_sub: sub });
 }
 
 /** The person wants to sign in as somebody else: only a sign-in from now on counts. */

@@ -13,12 +13,15 @@ import type { Agreed } from '../store/consents.ts';
 import type { Interaction } from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import { WAYS_TO_SIGN_IN } from '../users/sign-in.ts';
+import { isAskedFor } from './person.ts';
 
 /** What is known when the question is asked. `progress` is what the interaction has recorded so far. */
 export interface Situation {
   request: AuthorizationRequest;
   progress: Pick<Interaction, 'created_at' | 'sign_in_after' | 'selected_sub' | 'consented_sid'>;
   client: Client;
+  /** Everybody signed in in this browser who may go on with the request, and the one of them it is about now. */
+  candidates: readonly LiveSession[];
   session: LiveSession | undefined;
   /** The claims asked for by name beyond those that the scope opens. */
   claims: readonly string[];
@@ -71,11 +74,9 @@ export const prompts = {
   },
   select_account: {
     unattended: 'account_selection_required',
+    // A sign-in on this request is choice enough, and was recorded as one.
     needed: ({ request, progress, session }) =>
-      request.prompt.includes('select_account') &&
-      session !== undefined &&
-      progress.selected_sub !== session.sub &&
-      session.auth_time < progress.created_at,
+      request.prompt.includes('select_account') && session !== undefined && progress.selected_sub !== session.sub,
   },
   consent: {
     unattended: 'consent_required',
@@ -91,10 +92,6 @@ export const prompts = {
     },
   },
 } as const satisfies Record<string, PromptRow>;
-
-/** Is this a person the client asks for? By an id_token_hint, or by `sub` in the claims parameter (§3.1.2.2). */
-export const isAskedFor = ({ hinted_sub, requested_sub }: AuthorizationRequest, sub: string): boolean =>
-  (hinted_sub === undefined || hinted_sub === sub) && (requested_sub === undefined || requested_sub.includes(sub));
 
 const signedInMeanwhile = ({ progress, session }: Situation): boolean =>
   session !== undefined && session.auth_time > (progress.sign_in_after ?? progress.created_at);

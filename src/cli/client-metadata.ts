@@ -31,6 +31,7 @@ const ROWS: readonly Row[] = [
   ['response_modes', '--response-mode <mode>', 'how answers may travel (repeatable)', RESPONSE_MODES],
   ['default_max_age', '--default-max-age <time>', 'ask for the password again when it was longer ago', 'seconds'],
   ['default_acr_values', '--default-acr-value <name>', 'authentication context it wants (repeatable)', 'list'],
+  ['frontchannel_logout_uri', '--frontchannel-logout-uri <url>', 'page that is framed to tell it of sign-outs'],
   ['require_pushed_authorization_requests', '--require-par', 'refuse requests that were not pushed', 'flag'],
   ['require_pkce', '--require-pkce', 'refuse requests without PKCE', 'flag'],
   ['skip_consent', '--skip-consent', 'do not ask people (your own applications)', 'flag'],

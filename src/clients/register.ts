@@ -201,6 +201,7 @@ const OPTIONAL = [
   'default_max_age',
   'default_acr_values',
   'backchannel_logout_uri',
+  'frontchannel_logout_uri',
   'access_token_format',
   'access_token_ttl',
   'id_token_ttl',

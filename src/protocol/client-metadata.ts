@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { RESPONSE_MODES } from './authorization-request.ts';
 import { isPlainText } from './plain-text.ts';
 import { isScopeToken } from './scope.ts';
-import { redirectUriProblem } from './redirect-uri.ts';
+import { frontchannelUriProblem, redirectUriProblem } from './redirect-uri.ts';
 import { publicJwks } from './jwks.ts';
 import { ASSERTION_ALGS } from './jwt-assertion.ts';
 import { SIGNING_ALGS } from './signing-alg.ts';
@@ -90,6 +90,8 @@ const fields = z.strictObject({
   id_token_claims: z.enum(['scope', 'minimal']).optional(),
   backchannel_logout_uri: uri.refine((text) => !text.includes('#'), 'must not have a fragment').optional(),
   backchannel_logout_session_required: z.boolean().default(false),
+  frontchannel_logout_uri: uri.optional(),
+  frontchannel_logout_session_required: z.boolean().default(false),
   require_pkce: z.boolean().default(false),
   require_pushed_authorization_requests: z.boolean().default(false),
   skip_consent: z.boolean().default(false),
@@ -130,6 +132,9 @@ export const clientMetadata = fields.superRefine((client, context) => {
       if (reason !== undefined) problem(field, `${JSON.stringify(value)} ${reason}`);
     }
   }
+  const { frontchannel_logout_uri } = client;
+  const framed = frontchannel_logout_uri && frontchannelUriProblem(frontchannel_logout_uri, client.redirect_uris);
+  if (framed) problem('frontchannel_logout_uri', framed);
   if (usesCode && client.redirect_uris.length === 0) problem('redirect_uris', 'needs at least one redirect URI');
   if (client.grant_types.includes('refresh_token') && !usesCode && !client.grant_types.includes(DEVICE_GRANT)) {
     problem('grant_types', 'refresh_token needs authorization_code or device_code beside it');

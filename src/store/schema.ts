@@ -49,6 +49,8 @@ export interface ClientsTable {
   default_max_age: Nullable<number>;
   require_auth_time: boolean;
   default_acr_values: Nullable<string[]>;
+  frontchannel_logout_uri: Nullable<string>;
+  frontchannel_logout_session_required: boolean;
   require_pkce: boolean;
   require_pushed_authorization_requests: boolean;
   skip_consent: boolean;
@@ -259,6 +261,16 @@ export interface Database {
     dead_at: Nullable<Date>;
     last_failure: Nullable<string>;
     created_at: Date;
+  };
+  sign_outs: {
+    expires_bucket: number;
+    hash: Buffer;
+    browser_hash: Buffer;
+    sids: string[];
+    client_id: Nullable<string>;
+    return_to: Nullable<string>;
+    created_at: Date;
+    expires_at: Date;
   };
   audit_events: {
     event_id: Generated<string>;

@@ -15,6 +15,8 @@ export type Parts = {
   client?: ClientView | null | undefined;
   scripts?: readonly Html[];
   wide?: boolean;
+  /** Where the page goes on by itself, once it and its frames are loaded. */
+  onward?: string | undefined;
 };
 
 // The mark again, in colours that do on light and dark tabs; a constant, so that no page asks for /favicon.ico.
@@ -37,7 +39,10 @@ const outward = (href: string | undefined, text: string) =>
 const logo = ({ issuer }: Frame, hash: string): Html =>
   html`<img class="logo" src="${`${issuer}/logo/${hash}`}" alt="" width="48" height="48" />`;
 
-export function page(frame: Frame, { title, heading, lead, body, client, scripts = [], wide = false }: Parts): Html {
+export function page(
+  frame: Frame,
+  { title, heading, lead, body, client, scripts = [], wide = false, onward }: Parts,
+): Html {
   return html`<!doctype html>
     <html lang="${frame.lang ?? 'en'}">
       <head>
@@ -45,6 +50,7 @@ export function page(frame: Frame, { title, heading, lead, body, client, scripts
         <title>${title}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
+        ${onward !== undefined && html`<meta http-equiv="refresh" content="0;url=${onward}" />`}
         ${favicon}
         <style nonce="${frame.nonce}">
           ${stylesheet}

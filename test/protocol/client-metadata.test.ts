@@ -20,6 +20,7 @@ test('RFC 7591 §2: what is left out has its default', () => {
     require_pkce: false,
     require_pushed_authorization_requests: false,
     backchannel_logout_session_required: false,
+    frontchannel_logout_session_required: false,
     skip_consent: false,
     may_introspect: false,
   });

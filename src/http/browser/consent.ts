@@ -8,6 +8,7 @@ import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';
 import { clientView } from './client-view.ts';
 import { sendPage, urlOf, type Context } from './context.ts';
 import { openInteraction, requireStepForm, stepToken, toInteraction } from './interaction.ts';
+import { personView } from './signed-in.ts';
 
 export function consent(app: FastifyInstance, context: Context): void {
   const { deps } = context;
@@ -16,7 +17,7 @@ export function consent(app: FastifyInstance, context: Context): void {
       const page = await openInteraction(context, request, reply);
       const { opened } = page;
       if (opened.step !== 'consent' || !opened.session) return toInteraction(context, reply, opened.id, 302);
-      const { username, name, email } = opened.session;
+      const person = personView(opened.session);
       const known = await deps.directory.scopes();
       const scopes = opened.request.scope.map<ScopeView>((scope) => ({
         name: scope,
@@ -37,7 +38,7 @@ export function consent(app: FastifyInstance, context: Context): void {
           action: urlOf(context, `${base}/consent`),
           form_token: stepToken(context, page, 'consent'),
           client: clientView(opened.client),
-          person: { name: name ?? username, email: email ?? undefined },
+          person,
           switch_url: urlOf(context, `${base}/login?switch`),
           redirect_origin: opened.request.user_code === undefined ? placeOf(opened.request.redirect_uri) : '',
           user_code: opened.request.user_code,

@@ -91,6 +91,8 @@ export async function metadata({
     end_session_endpoint: `${ISSUER}/logout`,
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
+    frontchannel_logout_supported: true,
+    frontchannel_logout_session_supported: true,
     scopes_supported: scopes.map((scope) => scope.name),
     response_types_supported: RESPONSE_TYPES,
     response_modes_supported: Object.keys(responseModes),
