@@ -32,6 +32,7 @@ export async function deliverNotices(deps: Needs): Promise<number> {
   };
   try {
     for (let taken = 0; ;) {
+      const idle = underWay.size === 0;
       const notice = underWay.size < LANES ? await take() : undefined;
       if (notice) {
         taken += 1;
@@ -39,8 +40,9 @@ export async function deliverNotices(deps: Needs): Promise<number> {
           .catch((error: unknown) => deps.log.warn({ err: error }, 'a notice could not be settled; it is sent again'))
           .finally(() => underWay.delete(delivery));
         underWay.set(delivery, notice.client_id);
-      } else if (underWay.size > 0) await Promise.race(underWay.keys());
-      else return taken;
+      } else if (idle) return taken;
+      // What ended while we looked may have made room for more.
+      else if (underWay.size > 0) await Promise.race(underWay.keys());
     }
   } finally {
     await Promise.all(underWay.keys());
