@@ -21,6 +21,17 @@ export const pageHeaders = {
   'content-security-policy': `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'`,
 };
 
+/** The headers of one page, which may frame others. */
+export const headersOf = (name: string): Record<string, string> => ({
+  ...pageHeaders,
+  ...(name === 'signed-out-told' && {
+    'content-security-policy': `${pageHeaders['content-security-policy']}; frame-src https://notes.example.test`,
+  }),
+});
+
+/** Pages that leave by themselves, and so are not there to be looked at in a browser. */
+export const FLEETING = ['form-post', 'signed-out', 'signed-out-native'];
+
 export const hostile = `"><img src=x onerror=alert(1)>'</script><script>alert(2)</script>&amp;\u202Egnp.exe\u0000\t`;
 
 export const notes: ClientView = {
