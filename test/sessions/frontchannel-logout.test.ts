@@ -63,6 +63,11 @@ test('§3: the page frames the client’s address with iss and sid, its own quer
   expect(page.headers['clear-site-data']).toBe('"cache", "storage"');
 });
 
+test('§3: discovery says that clients can be told in frames, and of which session', async () => {
+  const metadata = (await at.app.inject('/.well-known/openid-configuration')).json<Record<string, unknown>>();
+  expect(metadata).toMatchObject({ frontchannel_logout_supported: true, frontchannel_logout_session_supported: true });
+});
+
 test('RFC 9700 §4.16: only that page may frame, and only origins of the clients told', async () => {
   const { browser } = await someone(framed);
   const before = policyOf(await browser.get('/logout'));

@@ -130,6 +130,18 @@ describe('OpenID Connect Core §3.1.2.1: prompt=select_account', () => {
     for (const { email } of [ada, bob, eve]) expect(again.response.body).toContain(email);
   });
 
+  test('pages: "Not you?" and "Not Bob?" lead to the others who are signed in, too', async () => {
+    for (const prompt of ['consent', 'login']) {
+      await signInToo(browser, bob);
+      at.clock.advance(5);
+      const page = await open(browser, client, { prompt });
+      const url = /href="([^"]*\/select-account)"/.exec(page.response.body)![1]!;
+      const chosen = await proceed(browser, { url, response: await browser.get(url) }, { account: ada.sub });
+      expect([stepOf(chosen), chosen.response.body]).toEqual([prompt, expect.stringContaining(ada.email!)]);
+      expect(chosen.response.body).not.toContain(bob.email);
+    }
+  });
+
   test('a sign-in in another tab is no choice for this one', async () => {
     const page = await choose();
     at.clock.advance(1);

@@ -7,7 +7,7 @@ import { consentPage, type ScopeView } from '../../views/consent.ts';
 import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';
 import { clientView } from './client-view.ts';
 import { sendPage, urlOf, type Context } from './context.ts';
-import { openInteraction, requireStepForm, stepToken, toInteraction } from './interaction.ts';
+import { openInteraction, requireStepForm, stepToken, switchUrl, toInteraction } from './interaction.ts';
 import { personView } from './signed-in.ts';
 
 export function consent(app: FastifyInstance, context: Context): void {
@@ -31,15 +31,14 @@ export function consent(app: FastifyInstance, context: Context): void {
         group: 'identity',
         is_new: !opened.remembered.claims.includes(name),
       }));
-      const base = `/interaction/${opened.id}`;
       return sendPage(context, reply, (frame) =>
         consentPage({
           frame,
-          action: urlOf(context, `${base}/consent`),
+          action: urlOf(context, `/interaction/${opened.id}/consent`),
           form_token: stepToken(context, page, 'consent'),
           client: clientView(opened.client),
           person,
-          switch_url: urlOf(context, `${base}/login?switch`),
+          switch_url: switchUrl(context, opened),
           redirect_origin: opened.request.user_code === undefined ? placeOf(opened.request.redirect_uri) : '',
           user_code: opened.request.user_code,
           resource: opened.request.resource,

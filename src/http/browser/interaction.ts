@@ -115,6 +115,10 @@ export function requireStepForm(
   requireFormToken(deps, form_token, bindingOf(page, step));
 }
 
+/** Where somebody says that they are not the person shown: to those signed in too, or, where there are none, to a sign-in. */
+export const switchUrl = (context: Context, { id, candidates }: Opened): string =>
+  urlOf(context, `/interaction/${id}/${candidates.length > 1 ? 'select-account' : 'login?switch'}`);
+
 /** Back to where it goes on from. */
 export const toInteraction = (context: Context, reply: FastifyReply, id: string, status: 302 | 303): FastifyReply =>
   reply.redirect(urlOf(context, `/interaction/${id}`), status);

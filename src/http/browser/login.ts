@@ -15,7 +15,14 @@ import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';
 import { clientView } from './client-view.ts';
 import { browserOf, sendPage, urlOf, type Context } from './context.ts';
 import { formToken, isFromBrowser, requireFormToken, requireSameOrigin } from './forgery.ts';
-import { openInteraction, requireStepForm, stepToken, toInteraction, type OpenedPage } from './interaction.ts';
+import {
+  openInteraction,
+  requireStepForm,
+  stepToken,
+  switchUrl,
+  toInteraction,
+  type OpenedPage,
+} from './interaction.ts';
 import { keepSessions, personView, sessionsOf } from './signed-in.ts';
 
 // Postgres text cannot hold U+0000; a form never brings one here, JSON does.
@@ -45,7 +52,7 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
       client: clientView(client),
       username: problem?.username ?? fixed?.username ?? request.login_hint ?? '',
       fixed_account: fixed && personView(fixed),
-      switch_url: urlOf(context, `${path}?switch`),
+      switch_url: switchUrl(context, page.opened),
       cancel: true,
       problem:
         fixed && problem?.refusal.error === 'invalid_credentials' ? { ...problem, problem: WRONG_PASSWORD } : problem,
@@ -71,8 +78,8 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
       }
       const outcome = await trySignIn(context, request, form, page.sessions, 'interaction');
       if ('problem' in outcome) return show(reply, page, outcome);
-      await signedIn(deps, page.opened, outcome.sub);
       setCookies(context, request, reply, outcome);
+      await signedIn(deps, page.opened, outcome.sub);
       return toInteraction(context, reply, page.opened.id, 303);
     },
   });

@@ -17,7 +17,8 @@ export function selectAccountPages(app: FastifyInstance, context: Context): void
     async GET(request, reply) {
       const page = await openInteraction(context, request, reply);
       const { id, step, candidates, client } = page.opened;
-      if (step !== 'select_account') return toInteraction(context, reply, id, 302);
+      // Also for who is shown as somebody else, and is signed in as well.
+      if (step !== 'select_account' && candidates.length < 2) return toInteraction(context, reply, id, 302);
       return sendPage(context, reply, (frame) =>
         selectAccountPage({
           frame,
