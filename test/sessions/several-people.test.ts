@@ -193,6 +193,12 @@ describe('OpenID Connect Core §3.1.2.1: hints select among those signed in', ()
     expect(page.response.body).toContain('Confirm it’s you');
   });
 
+  test('OpenID Connect Core §3.1.2.2: sub asked for in the claims parameter selects its person, or nobody', async () => {
+    const claims = (value: string): string => JSON.stringify({ id_token: { sub: { value } } });
+    expect(await subOf(await silently({ claims: claims(ada.sub) }))).toBe(ada.sub);
+    expect(await silently({ claims: claims(eve.sub) })).toMatchObject({ error: 'login_required' });
+  });
+
   test('login_hint prefers the one it names, by username or e-mail in any case, where somebody could be asked', async () => {
     for (const login_hint of ['ADA', ada.email!.toUpperCase()]) {
       const { response } = await open(browser, client, { login_hint });
