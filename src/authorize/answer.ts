@@ -10,6 +10,7 @@ import * as consents from '../store/consents.ts';
 import { drawHandle, drawId, type HandleKey } from '../store/handle.ts';
 import * as interactions from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
+import { subjectFor } from '../tokens/subject.ts';
 import { grantLife } from '../tokens/terms.ts';
 import { prompts, type Situation, type Step } from './next-step.ts';
 import { respond, type Delivery } from './response-modes.ts';
@@ -30,7 +31,7 @@ export interface Claims {
 
 /** Adds what this person agreed to before. */
 export async function situate(
-  { db }: Needs,
+  { db, keys }: Needs,
   request: AuthorizationRequest,
   progress: Situation['progress'],
   client: Client,
@@ -38,8 +39,17 @@ export async function situate(
   now: Date,
 ): Promise<Situation> {
   const remembered = session && (await consents.find(db, consentKey(session.sub, request)));
-  return { request, progress, client, session, remembered: remembered ?? [], now };
+  const hinted = isHinted({ keys }, request, client, session?.sub);
+  return { request, progress, client, session, remembered: remembered ?? [], hinted, now };
 }
+
+/** Is this the person whom an id_token_hint names? Anybody is, where there is no hint. */
+const isHinted = (
+  deps: Pick<Deps, 'keys'>,
+  { hinted_sub }: AuthorizationRequest,
+  client: Client,
+  sub: string | undefined,
+): boolean => hinted_sub === undefined || (sub !== undefined && subjectFor(deps, client, sub) === hinted_sub);
 
 export const consentKey = (sub: string, { client_id, resource }: AuthorizationRequest): consents.ConsentKey => ({
   sub,

@@ -20,6 +20,7 @@ import { narrowScope, parseResource, requireKnown } from '../protocol/resource.t
 import { parseScope, scopeForPerson } from '../protocol/scope.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import type { Client } from '../store/clients.ts';
+import { sectorOf } from '../protocol/sector.ts';
 import { readHint } from '../tokens/id-token.ts';
 import { rulesOf } from '../tokens/terms.ts';
 
@@ -120,11 +121,16 @@ export const checks = {
 
   login_hint: ({ get }) => ({ login_hint: get('login_hint') }),
 
-  async id_token_hint({ get, deps, now }) {
+  async id_token_hint({ get, client, deps, now }) {
     const id_token_hint = get('id_token_hint');
     if (id_token_hint === undefined) return {};
     const hint = await readHint(deps, id_token_hint, now);
     if (!hint) throw invalidRequest('id_token_hint is not an ID token of this server');
+    // Of another sector: would tell this client that two subjects are one person.
+    const issuedTo = await deps.directory.client(hint.client_id);
+    if ((issuedTo && sectorOf(issuedTo)) !== sectorOf(client)) {
+      throw invalidRequest('id_token_hint was issued to a client that is told other subjects');
+    }
     return { hinted_sub: hint.sub };
   },
 } as const satisfies Record<string, Check>;

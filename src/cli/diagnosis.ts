@@ -1,7 +1,7 @@
 /** What `doctor` looks at, one row a check. Each finding that is not fine says what to do about it. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { keyStates, unreadableKeys } from '../keys/index.ts';
+import { isSaltReadable, keyStates, unreadableKeys } from '../keys/index.ts';
 import { isPublic } from '../protocol/client-metadata.ts';
 import { isLoopbackHost, isWebUri } from '../protocol/redirect-uri.ts';
 import * as clients from '../store/clients.ts';
@@ -65,6 +65,11 @@ export const checks = {
         `append the key it was sealed under to SECRET_KEYS; if that is lost: postern keys retire ${kid}`,
       ),
     );
+    if (!(await isSaltReadable(db, secrets))) {
+      const remedy =
+        'append the key it was sealed under to SECRET_KEYS; if that is lost, see "Secrets and keys" in docs/production.md';
+      findings.push(error('the salt of pairwise subjects cannot be opened with SECRET_KEYS', remedy));
+    }
     for (const alg of config.SIGNING_ALGS) {
       const ofAlg = states.filter((key) => key.alg === alg);
       if (ofAlg.some(({ state }) => state === 'active')) continue;

@@ -27,7 +27,7 @@ export interface AuthorizationRequest extends ResponseTarget {
   login_hint?: string | undefined;
   /** The code a device shows, when this is its request: the answer then goes to no browser. */
   user_code?: string | undefined;
-  /** The person an id_token_hint named. */
+  /** The person an id_token_hint named, as this client is told. */
   hinted_sub?: string | undefined;
 }
 

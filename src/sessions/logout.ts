@@ -5,6 +5,7 @@ import type { Parameters } from '../protocol/parameters.ts';
 import type { Client } from '../store/clients.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import { readHint } from '../tokens/id-token.ts';
+import { sidFor } from '../tokens/subject.ts';
 
 /** A logout request, checked. */
 export interface LogoutRequest {
@@ -42,7 +43,7 @@ export async function readLogoutRequest(
   return {
     client,
     return_to: registered ? withState(uri, get('state')) : undefined,
-    recognised: client !== undefined && hint?.sid !== undefined && hint.sid === session?.sid,
+    recognised: client && session && hint?.sid ? hint.sid === sidFor(deps, client, session.sid) : false,
   };
 }
 

@@ -4,7 +4,7 @@ import { secondsAfter } from '../protocol/numeric-date.ts';
 import * as notices from '../store/logout-notices.ts';
 import { issueLogoutToken } from '../tokens/logout-token.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'fetch' | 'log' | 'clock'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'clientKeys' | 'random' | 'fetch' | 'log' | 'clock'>;
 
 const BATCH = 10;
 /** Seconds a process has for its batch before others may take it over: longer than any fetch may last. */

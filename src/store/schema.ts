@@ -4,8 +4,10 @@ import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 import type { PersonClaims } from '../protocol/claims.ts';
 import type { AuthMethod, GrantType } from '../protocol/client-metadata.ts';
 import type { KeyAlg } from '../protocol/key-alg.ts';
+import type { ContentEncryption, EncryptionAlg } from '../protocol/encryption-alg.ts';
 import type { PublicJwks } from '../protocol/jwks.ts';
 import type { ApplicationType } from '../protocol/redirect-uri.ts';
+import type { SubjectType } from '../protocol/sector.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 
 /** jsonb: read as a value, written as text (pg would write a JavaScript array as a Postgres one). */
@@ -36,6 +38,13 @@ export interface ClientsTable {
   scope: string[];
   allowed_origins: string[];
   id_token_signed_response_alg: SigningAlg;
+  id_token_encrypted_response_alg: Nullable<EncryptionAlg>;
+  id_token_encrypted_response_enc: Nullable<ContentEncryption>;
+  userinfo_signed_response_alg: Nullable<SigningAlg>;
+  userinfo_encrypted_response_alg: Nullable<EncryptionAlg>;
+  userinfo_encrypted_response_enc: Nullable<ContentEncryption>;
+  subject_type: SubjectType;
+  sector_identifier_uri: Nullable<string>;
   access_token_format: Nullable<TokenFormat>;
   access_token_ttl: Nullable<number>;
   id_token_ttl: Nullable<number>;
@@ -243,6 +252,7 @@ export interface Database {
     retired_at: Nullable<Date>;
     withdrawn_at: Nullable<Date>;
   };
+  salts: { name: string; sealed: Buffer };
   logout_notices: {
     notice_id: Generated<string>;
     client_id: string;

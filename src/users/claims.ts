@@ -15,6 +15,7 @@ export function claimsFor(person: Person, scope: readonly string[], known: Reado
     ...(person.email !== null && { email: person.email, email_verified: person.email_verified }),
   };
   if ('phone_number' in all) all['phone_number_verified'] ??= false;
+  else delete all['phone_number_verified'];
   const names = scope.flatMap((name) => known.get(name)?.claims ?? []);
   return pickClaims(all, new Set(names));
 }

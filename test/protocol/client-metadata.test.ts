@@ -9,6 +9,7 @@ test('RFC 7591 §2: what is left out has its default', () => {
   expect(clientMetadata.parse({ redirect_uris })).toEqual({
     application_type: 'web',
     token_endpoint_auth_method: 'client_secret_basic',
+    subject_type: 'public',
     grant_types: ['authorization_code'],
     scope: 'openid profile email',
     id_token_signed_response_alg: 'RS256',

@@ -10,8 +10,10 @@ import { prompts } from '../../authorize/next-step.ts';
 import { responseModes } from '../../authorize/response-modes.ts';
 import { grants } from '../../grants/index.ts';
 import { RESPONSE_TYPES } from '../../protocol/authorization-request.ts';
+import { CONTENT_ENCRYPTION, ENCRYPTION_ALGS } from '../../protocol/encryption-alg.ts';
 import { ASSERTION_ALGS } from '../../protocol/jwt-assertion.ts';
 import { CODE_CHALLENGE_METHODS } from '../../protocol/pkce.ts';
+import { SUBJECT_TYPES } from '../../protocol/sector.ts';
 import { isUnavailable } from '../../store/db.ts';
 import { route } from '../request.ts';
 import { preflight } from './cors.ts';
@@ -92,8 +94,13 @@ export async function metadata({
     response_types_supported: RESPONSE_TYPES,
     response_modes_supported: Object.keys(responseModes),
     grant_types_supported: Object.keys(grants),
-    subject_types_supported: ['public'],
+    subject_types_supported: SUBJECT_TYPES,
     id_token_signing_alg_values_supported: SIGNING_ALGS,
+    id_token_encryption_alg_values_supported: ENCRYPTION_ALGS,
+    id_token_encryption_enc_values_supported: CONTENT_ENCRYPTION,
+    userinfo_signing_alg_values_supported: SIGNING_ALGS,
+    userinfo_encryption_alg_values_supported: ENCRYPTION_ALGS,
+    userinfo_encryption_enc_values_supported: CONTENT_ENCRYPTION,
     token_endpoint_auth_methods_supported: Object.keys(authMethods),
     revocation_endpoint_auth_methods_supported: Object.keys(authMethods),
     introspection_endpoint_auth_methods_supported: secretMethods,

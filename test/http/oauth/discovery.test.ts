@@ -144,7 +144,7 @@ describe('what the document says', () => {
 
   test('OpenID Connect Discovery §3: required members, with RS256', () => {
     expect(metadata).toMatchObject({
-      subject_types_supported: ['public'],
+      subject_types_supported: ['public', 'pairwise'],
       id_token_signing_alg_values_supported: ['RS256', 'ES256'],
       request_parameter_supported: false,
       request_uri_parameter_supported: false,
