@@ -42,6 +42,8 @@ export interface TestAppOptions {
   clock?: TestClock;
   /** Another application's database: two processes on one store. */
   database?: TestDatabase;
+  /** What others' addresses answer, instead of the network. */
+  fetch?: Deps['fetch'];
 }
 
 /** Builds an application on a database of its own. Volume limits are off unless asked for. */
@@ -54,7 +56,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   const defaults = configWith(loadConfig('command', {}), { SECRET_KEYS: [TEST_SECRET_KEY], ...unlimited });
   const config = configWith(defaults, { ISSUER: 'https://id.example.test', ...options.config });
   const secrets = createSecrets(config.SECRET_KEYS, random);
-  const fetch = createOutbound({ allow: config.OUTBOUND_ALLOW });
+  const fetch = options.fetch ?? createOutbound({ allow: config.OUTBOUND_ALLOW });
   const { db } = database;
   const deps: Deps = {
     config,
