@@ -14,5 +14,5 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       add column userinfo_encrypted_response_enc text,
       add column subject_type text not null default 'public' check (subject_type in ('public', 'pairwise')),
       add column sector_identifier_uri text`.execute(db);
-  await sql`create table salts (name text primary key, sealed bytea not null)`.execute(db);
+  await sql`create table salts (name text primary key, fingerprint bytea not null, sealed bytea not null)`.execute(db);
 }

@@ -29,27 +29,38 @@ export interface Claims {
   pushed: HandleKey | null;
 }
 
-/** Adds what this person agreed to before. */
+/** Adds what this person agreed to before, and whether an id_token_hint is about them. */
 export async function situate(
   { db, keys }: Needs,
-  request: AuthorizationRequest,
+  sent: AuthorizationRequest,
   progress: Situation['progress'],
   client: Client,
   session: LiveSession | undefined,
   now: Date,
 ): Promise<Situation> {
+  const request = resolveHint({ keys }, sent, client, session ? [session] : []);
   const remembered = session && (await consents.find(db, consentKey(session.sub, request)));
-  const hinted = isHinted({ keys }, request, client, session?.sub);
-  return { request, progress, client, session, remembered: remembered ?? [], hinted, now };
+  return { request, progress, client, session, remembered: remembered ?? [], now };
 }
 
-/** Is this the person whom an id_token_hint names? Anybody is, where there is no hint. */
-const isHinted = (
+/** Nobody's `sub`. */
+const NOBODY = '';
+
+/**
+ * The request with the real `sub` of whom its hint is about, where that is one of these people; else nobody's. A client
+ * that is told pairwise subjects could otherwise try a public one.
+ */
+function resolveHint(
   deps: Pick<Deps, 'keys'>,
-  { hinted_sub }: AuthorizationRequest,
+  request: AuthorizationRequest,
   client: Client,
-  sub: string | undefined,
-): boolean => hinted_sub === undefined || (sub !== undefined && subjectFor(deps, client, sub) === hinted_sub);
+  people: ReadonlyArray<{ sub: string }>,
+): AuthorizationRequest {
+  const { hinted_sub } = request;
+  if (hinted_sub === undefined) return request;
+  const hinted = people.find(({ sub }) => subjectFor(deps, client, sub) === hinted_sub);
+  return { ...request, hinted_sub: hinted?.sub ?? NOBODY };
+}
 
 export const consentKey = (sub: string, { client_id, resource }: AuthorizationRequest): consents.ConsentKey => ({
   sub,

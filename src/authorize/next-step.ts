@@ -19,8 +19,6 @@ export interface Situation {
   session: LiveSession | undefined;
   /** The scope this person agreed to before, for this client and these resources. */
   remembered: readonly string[];
-  /** Is the person signed in the one that an id_token_hint names? True without a hint. */
-  hinted: boolean;
   now: Date;
 }
 
@@ -34,9 +32,9 @@ interface PromptRow {
 export const prompts = {
   login: {
     unattended: 'login_required',
-    needed({ request, progress, session, hinted, now }) {
+    needed({ request, progress, session, now }) {
       if (!session) return true;
-      if (!hinted) return true;
+      if (request.hinted_sub !== undefined && session.sub !== request.hinted_sub) return true;
       // Signed in while this request was waiting: as fresh as any request can ask for.
       const since = progress.sign_in_after ?? progress.created_at;
       if (session.auth_time >= since) return false;

@@ -123,7 +123,9 @@ export async function updateClient(
 ): Promise<ClientDocument | undefined> {
   const before = await clients.find(deps.db, client_id);
   const changed = before && { ...metadataOf(before), ...changes };
-  const sector = changed && (await fetchSector(deps, changed, before, { trusted: true }));
+  // Who changes a client that registered itself does not make its address an operator's.
+  const trusted = before?.registered_by === 'operator';
+  const sector = changed && (await fetchSector(deps, changed, before, { trusted }));
   return transact(deps.db, async (trx) => {
     const present = await clients.findLocked(trx, client_id);
     if (!present) return undefined;

@@ -10,7 +10,7 @@ import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 import type { Db } from '../store/db.ts';
 import * as store from '../store/keys.ts';
-import { loadSalt, pseudonymOf } from './pairwise.ts';
+import { loadSalt, pseudonymOf, type LoadedSalt } from './pairwise.ts';
 import type { Secrets } from './secrets.ts';
 import { isGood, isPublished, place, signerOf, stateOf, type PlacedKey } from './state.ts';
 
@@ -76,7 +76,7 @@ const LOOK_AGAIN_AFTER = 1;
 export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
   /** Every key there ever was. Immutable: a reload makes a new one. */
   let loaded: readonly LoadedKey[] = [];
-  let salt: Buffer | undefined;
+  let salt: LoadedSalt | undefined;
   let turn = { started: 0, applied: 0 };
   let lookedAgain: { at: Date; done: Promise<unknown> } | undefined;
   const imported = new Map<string, Pick<LoadedKey, 'private_key' | 'public_key'>>();
@@ -108,7 +108,7 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
     const mine = (turn = { ...turn, started: turn.started + 1 }).started;
     const rows = await store.all(db);
     const strict = loaded.length === 0;
-    const saltNow = await loadSalt(db, secrets, strict);
+    const saltNow = await loadSalt(db, secrets, salt);
     const keys: LoadedKey[] = [];
     for (const key of place(rows)) keys.push({ ...key, ...(await load(key.row, strict)) });
     // One that began later has seen more.

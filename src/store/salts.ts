@@ -1,23 +1,31 @@
 /** Salts: sealed values that must stay the same for ever, whatever becomes of the keys they are sealed under. */
+import type { Selectable } from 'kysely';
 import type { Db } from './db.ts';
+import type { Database } from './schema.ts';
 
-export async function find(db: Db, name: string): Promise<Buffer | undefined> {
-  const row = await db.selectFrom('salts').select('sealed').where('name', '=', name).executeTakeFirst();
-  return row?.sealed;
-}
+/** `fingerprint` says which salt it is to who cannot open it. */
+export type Salt = Selectable<Database['salts']>;
+
+export const find = (db: Db, name: string): Promise<Salt | undefined> =>
+  db.selectFrom('salts').selectAll().where('name', '=', name).executeTakeFirst();
 
 /** Writes a salt if there is none yet: of those who start together, one. */
-export async function insert(db: Db, name: string, sealed: Buffer): Promise<void> {
+export async function insert(db: Db, salt: Salt): Promise<void> {
   await db
     .insertInto('salts')
-    .values({ name, sealed })
+    .values(salt)
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
 
-/** Replaces a salt, unless somebody did meanwhile. */
-export async function replace(db: Db, name: string, before: Buffer, sealed: Buffer): Promise<void> {
-  await db.updateTable('salts').set({ sealed }).where('name', '=', name).where('sealed', '=', before).execute();
+/** Replaces a salt, or its sealing, unless somebody did meanwhile. */
+export async function replace(db: Db, before: Salt, { fingerprint, sealed }: Omit<Salt, 'name'>): Promise<void> {
+  await db
+    .updateTable('salts')
+    .set({ fingerprint, sealed })
+    .where('name', '=', before.name)
+    .where('sealed', '=', before.sealed)
+    .execute();
 }
 
 /** Is there a client that is told pairwise subjects? */

@@ -252,7 +252,7 @@ export interface Database {
     retired_at: Nullable<Date>;
     withdrawn_at: Nullable<Date>;
   };
-  salts: { name: string; sealed: Buffer };
+  salts: { name: string; fingerprint: Buffer; sealed: Buffer };
   logout_notices: {
     notice_id: Generated<string>;
     client_id: string;

@@ -49,7 +49,8 @@ export function aNetwork(documents: Record<string, unknown>): { fetch: Outbound;
     if (found instanceof Error) return Promise.reject(found);
     const headers = { get: () => null };
     const text = typeof found === 'string' ? found : JSON.stringify(found ?? null);
-    return Promise.resolve({ status: found === undefined ? 404 : 200, media_type: 'application/json', headers, text });
+    const answer = { media_type: 'application/json', headers, bytes: Buffer.from(text), text };
+    return Promise.resolve({ status: found === undefined ? 404 : 200, ...answer });
   };
   return { fetch, asked };
 }

@@ -2,7 +2,7 @@
 import { compactVerify, decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { updateClient } from '../../src/clients/register.ts';
-import { createKeyRing, ensureKeys } from '../../src/keys/index.ts';
+import { createKeyRing, ensureKeys, isSaltReadable } from '../../src/keys/index.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { random } from '../../src/platform/random.ts';
 import { presets, type ClientMetadataInput } from '../../src/protocol/client-metadata.ts';
@@ -253,6 +253,12 @@ describe('decided: a pairwise sub is for ever', () => {
     expect(await named([TEST_SECRET_KEY])).toBe(sub);
     expect(await named([NEW, TEST_SECRET_KEY])).toBe(sub);
     expect(await named([NEW])).toBe(sub);
+    // What the doctor says.
+    expect(await isSaltReadable(at.deps.db, createSecrets([TEST_SECRET_KEY], random))).toBe(false);
+    expect(await isSaltReadable(at.deps.db, createSecrets([NEW], random))).toBe(true);
+    // A server that was not restarted yet goes on with what it has.
+    await at.deps.keys.reload();
+    expect(await subOf(a)).toBe(sub);
     await expect(named([TEST_SECRET_KEY])).rejects.toThrow('the salt of pairwise subjects was sealed under a key');
     expect(await named([TEST_SECRET_KEY, NEW])).toBe(sub);
   });
@@ -292,8 +298,8 @@ describe('decided: a pairwise sub is for ever', () => {
 
 test('a forged pairwise sub finds nobody: the grant says who it is', async () => {
   const { access_token } = await tokensOf(a);
-  const key = at.deps.keys.find(decode(access_token).header['kid'] as string, at.clock.now())!;
-  const { payload } = await compactVerify(access_token, key.public_key);
+  const key = await at.deps.keys.find(decode(access_token).header['kid'] as string, at.clock.now());
+  const { payload } = await compactVerify(access_token, key!.public_key);
   expect(JSON.parse(new TextDecoder().decode(payload))).not.toMatchObject({ sub: user.sub });
   const [header, , signature] = access_token.split('.');
   const claims = { ...decode(access_token).payload, sub: user.sub };

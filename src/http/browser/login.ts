@@ -76,9 +76,9 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
 }
 
 /** Is it the person signed in who has to prove it again, and not somebody else? */
-const isAskedAgain = ({ opened: { row, hinted } }: OpenedPage): boolean => {
+const isAskedAgain = ({ opened: { row, session, request } }: OpenedPage): boolean => {
   const switched = row.sign_in_after !== null && row.sign_in_after > row.created_at;
-  return !switched && hinted;
+  return !switched && (request.hinted_sub === undefined || request.hinted_sub === session?.sub);
 };
 
 /** The same page without the person who is signed in. */
