@@ -3,6 +3,7 @@ import { CompactEncrypt, importJWK, type CryptoKey, type JWK } from 'jose';
 import type { EncryptionAlg } from '../protocol/encryption-alg.ts';
 import { encryptionKeysOf, type PublicJwks } from '../protocol/jwks.ts';
 
+/** A public key of a client, and the name the client gave it. */
 export interface EncryptionKey {
   kid: string | undefined;
   key: CryptoKey;

@@ -6,6 +6,7 @@ import type { Database } from './schema.ts';
 /** `fingerprint` says which salt it is to who cannot open it. */
 export type Salt = Selectable<Database['salts']>;
 
+/** A salt by its name, sealed; undefined when there is none yet. */
 export const find = (db: Db, name: string): Promise<Salt | undefined> =>
   db.selectFrom('salts').selectAll().where('name', '=', name).executeTakeFirst();
 

@@ -134,7 +134,7 @@ describe('OpenID Connect Core §8.1: who is told what', () => {
     const seen = [];
     for (const client of [publicClient, a, b]) {
       const tokens = await tokensOf(client);
-      seen.push({ ...decodeJwt(tokens.access_token), ...decodeJwt(tokens.id_token) } as Record<string, unknown>);
+      seen.push({ ...decodeJwt(tokens.access_token), ...decodeJwt(tokens.id_token) });
     }
     for (const claim of ['sub', 'sid', 'gid', 'jti', 'at_hash'])
       expect(new Set(seen.map((claims) => claims[claim])).size, claim).toBe(3);
