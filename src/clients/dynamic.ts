@@ -43,12 +43,12 @@ export async function registerSelf(
   by: Requester,
   now: Date,
 ): Promise<Registered> {
+  const { metadata, software_statement } = await selfMetadata(deps, document, now);
   const initial = sha256(initial_access_token ?? '');
-  // Looked at before anything is fetched for a stranger, used up below.
+  // Looked at before a stranger's sector is fetched, used up below.
   if (deps.config.REGISTRATION === 'token' && !(await initialAccessTokens.counts(deps.db, initial, now))) {
     throw refusedInitial();
   }
-  const { metadata, software_statement } = await selfMetadata(deps, document, now);
   await countAgainstQuota(deps, by, now);
   const registration_access_token = deps.random(32).toString('base64url');
   const registered = await naming(async () => {
