@@ -17,7 +17,7 @@ import { claimsOpenedBy } from '../users/claims.ts';
 import { refusalAt, type Situation, type Step } from './next-step.ts';
 import { respond, type Delivery } from './response-modes.ts';
 
-export type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random'>;
+export type Needs = Pick<Deps, 'clientKeys' | 'config' | 'db' | 'directory' | 'keys' | 'random' | 'requestUris'>;
 
 /** Seconds a person has to finish: long enough for a lost phone, short enough for a shared one. */
 export const INTERACTION_TTL = 3600;

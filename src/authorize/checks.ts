@@ -50,13 +50,10 @@ export const checks = {
     return {};
   },
 
-  // OpenID Connect Core §3.1.2.6: what we do not support is refused, never ignored and never fetched.
+  // OpenID Connect Core §3.1.2.6: what we do not support is refused, never ignored.
   unsupported({ get }) {
-    for (const name of ['request', 'request_uri', 'registration'] as const) {
-      if (get(name) !== undefined)
-        throw new OAuthError(`${name}_not_supported`, `the parameter ${name} is not supported`);
-    }
-    return {};
+    if (get('registration') === undefined) return {};
+    throw new OAuthError('registration_not_supported', 'the parameter registration is not supported');
   },
 
   // RFC 9126 §5, §6.

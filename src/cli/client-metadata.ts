@@ -10,6 +10,8 @@ import {
   type Preset,
 } from '../protocol/client-metadata.ts';
 import { RESPONSE_MODES } from '../protocol/authorization-request.ts';
+import { DECRYPTION_ALGS } from '../protocol/key-alg.ts';
+import { REQUEST_OBJECT_SIGNING_ALGS } from '../protocol/request-object.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import { usage } from './failure.ts';
 import { collect, readDocument, seconds } from './input.ts';
@@ -32,6 +34,15 @@ const ROWS: readonly Row[] = [
   ['default_max_age', '--default-max-age <time>', 'ask for the password again when it was longer ago', 'seconds'],
   ['default_acr_values', '--default-acr-value <name>', 'authentication context it wants (repeatable)', 'list'],
   ['require_pushed_authorization_requests', '--require-par', 'refuse requests that were not pushed', 'flag'],
+  ['require_signed_request_object', '--require-signed-request', 'refuse requests that are not signed', 'flag'],
+  [
+    'request_object_signing_alg',
+    '--request-object-alg <alg>',
+    'signature of its requests',
+    REQUEST_OBJECT_SIGNING_ALGS,
+  ],
+  ['request_object_encryption_alg', '--request-object-encryption <alg>', 'may encrypt its requests', DECRYPTION_ALGS],
+  ['request_uris', '--request-uri <url>', 'where signed requests of it are (repeatable)', 'list'],
   ['require_pkce', '--require-pkce', 'refuse requests without PKCE', 'flag'],
   ['skip_consent', '--skip-consent', 'do not ask people (your own applications)', 'flag'],
   ['may_introspect', '--may-introspect', "may introspect everybody's tokens (an API)", 'flag'],

@@ -3,9 +3,12 @@ import { z } from 'zod';
 import { RESPONSE_MODES } from './authorization-request.ts';
 import { isPlainText } from './plain-text.ts';
 import { isScopeToken } from './scope.ts';
-import { redirectUriProblem } from './redirect-uri.ts';
+import { isLoopbackHost, redirectUriProblem } from './redirect-uri.ts';
 import { publicJwks } from './jwks.ts';
+import { CONTENT_ENCRYPTION } from './encryption-alg.ts';
 import { ASSERTION_ALGS } from './jwt-assertion.ts';
+import { DECRYPTION_ALGS } from './key-alg.ts';
+import { MAX_REQUEST_URI, REQUEST_OBJECT_SIGNING_ALGS } from './request-object.ts';
 import { SIGNING_ALGS } from './signing-alg.ts';
 
 export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const;
@@ -38,6 +41,14 @@ const grantTtl = z.int().min(1).max(MAX_GRANT_TTL);
 const origin = z
   .string()
   .refine((text) => URL.canParse(text) && new URL(text).origin === text && text !== 'null', 'must be a web origin');
+/** OpenID Connect Core §6.2, Registration §2. A fragment tells apart what the file held; it is never sent. */
+const requestUri = z
+  .string()
+  .regex(/^[\x21-\x7E]+$/, 'must be printable ASCII')
+  .max(MAX_REQUEST_URI, `must have at most ${MAX_REQUEST_URI} characters`)
+  .refine((text) => URL.canParse(text) && /^https?:\/\/[^/]/i.test(text), 'must be an https URL')
+  .refine((text) => /^https:/i.test(text) || isLoopbackHost(new URL(text).hostname), 'must use https')
+  .refine((text) => new URL(text).username === '' && new URL(text).password === '', 'must not hold user information');
 const scope = z
   .string()
   .max(4000)
@@ -88,10 +99,15 @@ const fields = z.strictObject({
   refresh_token_ttl: grantTtl.optional(),
   refresh_token_idle_ttl: grantTtl.optional(),
   id_token_claims: z.enum(['scope', 'minimal']).optional(),
+  request_uris: z.array(requestUri).max(100).default([]),
+  request_object_signing_alg: z.enum(REQUEST_OBJECT_SIGNING_ALGS).optional(),
+  request_object_encryption_alg: z.enum(DECRYPTION_ALGS).optional(),
+  request_object_encryption_enc: z.enum(CONTENT_ENCRYPTION).optional(),
   backchannel_logout_uri: uri.refine((text) => !text.includes('#'), 'must not have a fragment').optional(),
   backchannel_logout_session_required: z.boolean().default(false),
   require_pkce: z.boolean().default(false),
   require_pushed_authorization_requests: z.boolean().default(false),
+  require_signed_request_object: z.boolean().default(false),
   skip_consent: z.boolean().default(false),
   may_introspect: z.boolean().default(false),
 });
@@ -146,6 +162,14 @@ export const clientMetadata = fields.superRefine((client, context) => {
   if (client.jwks !== undefined && client.jwks_uri !== undefined) problem('jwks_uri', 'cannot stand beside jwks');
   if (client.token_endpoint_auth_method === 'private_key_jwt' && !hasKeys) {
     problem('jwks', 'is needed for private_key_jwt, or jwks_uri');
+  }
+  // RFC 9101 §10.5: nothing it could send would be accepted.
+  if (client.require_signed_request_object && !hasKeys) {
+    problem('jwks', 'is needed for require_signed_request_object, or jwks_uri');
+  }
+  // OpenID Connect Registration §2.
+  if (client.request_object_encryption_enc !== undefined && client.request_object_encryption_alg === undefined) {
+    problem('request_object_encryption_enc', 'needs request_object_encryption_alg beside it');
   }
   if (isPublic(client) && client.may_introspect) problem('may_introspect', 'is only for confidential clients');
   // RFC 8252 §8.6: anybody can pretend to be this client, so the person is asked each time.

@@ -43,6 +43,10 @@ export interface ClientsTable {
   refresh_token_ttl: Nullable<number>;
   refresh_token_idle_ttl: Nullable<number>;
   id_token_claims: Nullable<'scope' | 'minimal'>;
+  request_uris: string[];
+  request_object_signing_alg: Nullable<string>;
+  request_object_encryption_alg: Nullable<string>;
+  request_object_encryption_enc: Nullable<string>;
   backchannel_logout_uri: Nullable<string>;
   backchannel_logout_session_required: boolean;
   response_modes: Nullable<ResponseMode[]>;
@@ -51,6 +55,7 @@ export interface ClientsTable {
   default_acr_values: Nullable<string[]>;
   require_pkce: boolean;
   require_pushed_authorization_requests: boolean;
+  require_signed_request_object: boolean;
   skip_consent: boolean;
   may_introspect: boolean;
   registered_by: 'operator' | 'self';

@@ -13,6 +13,8 @@ import { metContext, readContexts } from '../../protocol/acr.ts';
 import { RESPONSE_TYPES } from '../../protocol/authorization-request.ts';
 import { ASSERTION_ALGS } from '../../protocol/jwt-assertion.ts';
 import { CODE_CHALLENGE_METHODS } from '../../protocol/pkce.ts';
+import { CONTENT_ENCRYPTION } from '../../protocol/encryption-alg.ts';
+import { REQUEST_OBJECT_SIGNING_ALGS } from '../../protocol/request-object.ts';
 import { isUnavailable } from '../../store/db.ts';
 import { WAYS_TO_SIGN_IN } from '../../users/sign-in.ts';
 import { route } from '../request.ts';
@@ -127,9 +129,13 @@ export async function metadata({
       ...claims,
     ],
     claims_parameter_supported: true,
-    request_parameter_supported: false,
-    // Its default is true (OpenID Connect Discovery §3), so it has to be said.
-    request_uri_parameter_supported: false,
+    request_parameter_supported: true,
+    request_uri_parameter_supported: true,
+    require_request_uri_registration: true,
+    require_signed_request_object: config.REQUIRE_SIGNED_REQUEST_OBJECT,
+    request_object_signing_alg_values_supported: REQUEST_OBJECT_SIGNING_ALGS,
+    request_object_encryption_alg_values_supported: config.ENCRYPTION_ALGS,
+    request_object_encryption_enc_values_supported: CONTENT_ENCRYPTION,
     authorization_response_iss_parameter_supported: true,
   };
 }
