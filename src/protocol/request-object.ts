@@ -7,6 +7,7 @@ import { holdsControl } from './form-encoding.ts';
 import { ASSERTION_ALGS, CLOCK_LEEWAY } from './jwt-assertion.ts';
 import type { Parameters } from './parameters.ts';
 import { isPlainText } from './plain-text.ts';
+import { isLoopbackHost } from './redirect-uri.ts';
 
 /** What they may be signed with: all that a client may authenticate with. Never `none`, never an HMAC. */
 export const REQUEST_OBJECT_SIGNING_ALGS = ASSERTION_ALGS;
@@ -22,6 +23,18 @@ export function signingAlgsOf(registered: string | null): readonly string[] {
 /** Characters of a request_uri (RFC 9101 §5.2), and of an object wherever it comes from. */
 export const MAX_REQUEST_URI = 512;
 export const MAX_REQUEST_OBJECT = 65_536;
+
+/**
+ * Why a request_uri cannot be registered, or undefined when it can (OpenID Connect Registration §2). It may have a fragment,
+ * which tells apart what was at it and is never sent (Core §6.2).
+ */
+export function requestUriProblem(uri: string): string | undefined {
+  if (uri.length > MAX_REQUEST_URI) return `must have at most ${MAX_REQUEST_URI} characters`;
+  if (!/^https?:\/\/[\x21-\x7E]+$/i.test(uri) || !URL.canParse(uri)) return 'must be an https URL';
+  const { protocol, hostname, username, password } = new URL(uri);
+  if (protocol !== 'https:' && !isLoopbackHost(hostname)) return 'must use https';
+  return username === '' && password === '' ? undefined : 'must not hold user information';
+}
 
 /** RFC 9101 §10.8: a JWT that says it is something else is none of these. `typ` is a media type (RFC 7515 §4.1.9). */
 export const isRequestObjectType = (typ: unknown): boolean =>

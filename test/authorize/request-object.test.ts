@@ -286,8 +286,8 @@ const bad: ReadonlyArray<[what: string, fields: () => Promise<Fields>, error?: s
     async () => ({ request: await aRawObject(JSON.stringify(theClaims()), { crit: ['exp'], exp: now() + 60 }) }),
   ],
   [
-    'a payload that is not encoded',
-    async () => ({ request: await aRawObject(JSON.stringify(theClaims()), { crit: ['b64'], b64: false }) }),
+    'an extension, although it changes nothing',
+    async () => ({ request: await aRawObject(JSON.stringify(theClaims()), { crit: ['b64'], b64: true }) }),
   ],
   ['a null byte', async () => ({ request: await anObject({ state: 'a\u0000b' }) })],
   [
