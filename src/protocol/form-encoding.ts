@@ -10,6 +10,7 @@ export type Pairs = ReadonlyArray<readonly [name: string, value: string]>;
 const MAX_PARAMETERS = 200;
 // C0 controls and DEL except TAB, LF and CR. Postgres text cannot hold U+0000, and none of the others means anything here.
 const CONTROL = /[^\P{Cc}\t\n\r\u0080-\u009F]/u;
+/** Does a parameter's text hold a character that none may? */
 export const holdsControl = (text: string): boolean => CONTROL.test(text);
 
 /**

@@ -52,6 +52,7 @@ const claims = z.looseObject({
 /** RFC 7519 §4.1: these are about the JWT and no parameters. */
 const ABOUT_THE_JWT: ReadonlySet<string> = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
 
+/** What an object is held against. */
 export interface Expected {
   /** The client that the request outside names, or that authenticated. */
   client_id: string;
