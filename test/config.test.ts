@@ -189,6 +189,10 @@ test.each([
   ['AUTHORIZATION_CODE_TTL', '0'],
   ['REFRESH_TOKEN_RETRY_WINDOW', '61'],
   ['PASSWORD_MIN_LENGTH', '7'],
+  ['ENCRYPTION_ALGS', 'RSA1_5'],
+  ['ENCRYPTION_ALGS', 'dir'],
+  ['KEY_ROTATION_INTERVAL', '86399'],
+  ['KEY_ROTATION_INTERVAL', '-1'],
 ])('contract: %s=%s is refused', (name, value) => {
   expect(problemsOf('command', { [name]: value }).join('\n')).toContain(name);
 });
@@ -196,6 +200,15 @@ test.each([
 test('contract: TRUST_PROXY takes addresses and ranges', () => {
   const { TRUST_PROXY } = loadConfig('command', { TRUST_PROXY: '10.0.0.1, 10.0.0.0/8,fd00::/8,::1' });
   expect(TRUST_PROXY).toEqual(['10.0.0.1', '10.0.0.0/8', 'fd00::/8', '::1']);
+});
+
+test('config: ACR_VALUES are entries of a name and what it needs', () => {
+  const ACR_VALUES = 'urn:mace:incommon:iap:silver=1, https://refeds.org/profile/mfa=2,phrh=hwk+user';
+  expect(problemsOf('command', { ACR_VALUES })).toEqual([]);
+  expect(loadConfig('command', { ACR_VALUES }).ACR_VALUES).toHaveLength(3);
+  expect(problemsOf('command', { ACR_VALUES: 'silver' })).toEqual([
+    'ACR_VALUES is "silver": must be name=methods entries, the methods joined by +',
+  ]);
 });
 
 test('the configuration is frozen', () => {

@@ -66,7 +66,7 @@ export async function cancel(deps: Needs, { row }: Opened): Promise<void> {
 
 /** The person answered the consent page. A consent is remembered per person, client and resource. */
 export async function decideConsent(deps: Needs, opened: Opened, approved: boolean, by: Requester): Promise<void> {
-  const { row, request, session, client, now } = opened;
+  const { row, request, session, client, claims, now } = opened;
   if (!session) return;
   const { sub, sid } = session;
   const { client_id } = client;
@@ -74,8 +74,8 @@ export async function decideConsent(deps: Needs, opened: Opened, approved: boole
   await transact(deps.db, async (trx) => {
     const proof = approved ? { consented_sid: sid } : { refused_error: 'access_denied' };
     if (!(await interactions.record(trx, row, proof))) return;
-    if (approved) await consents.remember(trx, key, request.scope, now);
-    const detail = { scope: request.scope, resource: key.resource };
+    if (approved) await consents.remember(trx, key, { scope: request.scope, claims }, now);
+    const detail = { scope: request.scope, resource: key.resource, ...(claims.length > 0 && { claims }) };
     await record(trx, { event: approved ? 'consent' : 'consent_denied', sub, client_id, detail }, by, now);
   });
 }

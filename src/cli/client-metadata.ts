@@ -11,6 +11,9 @@ import {
 } from '../protocol/client-metadata.ts';
 import { CONTENT_ENCRYPTION, ENCRYPTION_ALGS } from '../protocol/encryption-alg.ts';
 import { SUBJECT_TYPES } from '../protocol/sector.ts';
+import { RESPONSE_MODES } from '../protocol/authorization-request.ts';
+import { DECRYPTION_ALGS } from '../protocol/key-alg.ts';
+import { REQUEST_OBJECT_SIGNING_ALGS } from '../protocol/request-object.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import { usage } from './failure.ts';
 import { collect, readDocument, seconds } from './input.ts';
@@ -29,7 +32,19 @@ const ROWS: readonly Row[] = [
   ['application_type', '--application-type <type>', 'where it runs', ['web', 'native']],
   ['jwks_uri', '--jwks-uri <url>', 'where it publishes its keys'],
   ['backchannel_logout_uri', '--backchannel-logout-uri <url>', 'where it is told of sign-outs'],
+  ['response_modes', '--response-mode <mode>', 'how answers may travel (repeatable)', RESPONSE_MODES],
+  ['default_max_age', '--default-max-age <time>', 'ask for the password again when it was longer ago', 'seconds'],
+  ['default_acr_values', '--default-acr-value <name>', 'authentication context it wants (repeatable)', 'list'],
   ['require_pushed_authorization_requests', '--require-par', 'refuse requests that were not pushed', 'flag'],
+  ['require_signed_request_object', '--require-signed-request', 'refuse requests that are not signed', 'flag'],
+  [
+    'request_object_signing_alg',
+    '--request-object-alg <alg>',
+    'signature of its requests',
+    REQUEST_OBJECT_SIGNING_ALGS,
+  ],
+  ['request_object_encryption_alg', '--request-object-encryption <alg>', 'may encrypt its requests', DECRYPTION_ALGS],
+  ['request_uris', '--request-uri <url>', 'where signed requests of it are (repeatable)', 'list'],
   ['require_pkce', '--require-pkce', 'refuse requests without PKCE', 'flag'],
   ['skip_consent', '--skip-consent', 'do not ask people (your own applications)', 'flag'],
   ['may_introspect', '--may-introspect', "may introspect everybody's tokens (an API)", 'flag'],
@@ -56,7 +71,7 @@ const ROWS: readonly Row[] = [
   ['contacts', '--contact <address>', 'whom to write to (repeatable)', 'list'],
 ];
 
-const isList = (member: Member): boolean => member === 'grant_types';
+const isList = (member: Member): boolean => member === 'grant_types' || member === 'response_modes';
 
 function optionOf([member, flag, description, kind]: Row): Option {
   const option = new Option(flag, description);

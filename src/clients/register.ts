@@ -88,7 +88,7 @@ export async function replaceClient(
   by: Actor,
   now: Date,
 ): Promise<ClientDocument> {
-  const metadata = parseMetadata(deps, document);
+  const metadata = parseMetadata(deps, document, present);
   requireSector(metadata, present, sector);
   const columns = { ...columnsOf(metadata), ...owner, updated_at: now };
   const { client_id } = present;
@@ -129,7 +129,7 @@ export async function updateClient(
   return transact(deps.db, async (trx) => {
     const present = await clients.findLocked(trx, client_id);
     if (!present) return undefined;
-    const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes });
+    const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes }, present);
     requireSector(metadata, present, sector);
     const columns = { ...columnsOf(metadata), updated_at: now };
     await change(trx, present, columns, now);
@@ -170,12 +170,19 @@ export async function endClient(trx: Trx, client_id: string, by: Actor, now: Dat
 
 const identifiers = z.object({ client_id: clientId.optional(), client_secret: clientSecret.optional() });
 
-/** Valid metadata that this server can serve: an algorithm without a key would fail at the token endpoint. */
-function parseMetadata({ config }: Pick<Needs, 'config'>, document: unknown): ClientMetadata {
+/**
+ * Valid metadata that this server can serve: an algorithm without a key would fail at the token endpoint. What a client
+ * is registered with it may keep: that has a key for as long.
+ */
+function parseMetadata(
+  { config }: Pick<Needs, 'config'>,
+  document: unknown,
+  present?: clients.ClientRow,
+): ClientMetadata {
   const metadata = clientMetadata.parse(document);
   for (const member of ['id_token_signed_response_alg', 'userinfo_signed_response_alg'] as const) {
     const alg = metadata[member];
-    if (alg === undefined || config.SIGNING_ALGS.includes(alg)) continue;
+    if (alg === undefined || config.SIGNING_ALGS.includes(alg) || alg === present?.[member]) continue;
     const message = `must be one of SIGNING_ALGS: ${config.SIGNING_ALGS.join(', ')}`;
     throw new z.ZodRealError([{ code: 'custom', path: [member], message, input: alg }]);
   }
@@ -207,6 +214,12 @@ const OPTIONAL = [
   'token_endpoint_auth_signing_alg',
   'jwks',
   'jwks_uri',
+  'response_modes',
+  'default_max_age',
+  'default_acr_values',
+  'request_object_signing_alg',
+  'request_object_encryption_alg',
+  'request_object_encryption_enc',
   'backchannel_logout_uri',
   'id_token_encrypted_response_alg',
   'id_token_encrypted_response_enc',

@@ -14,6 +14,7 @@ import { loadSalt, pseudonymOf, type LoadedSalt } from './pairwise.ts';
 import type { Secrets } from './secrets.ts';
 import { isGood, isPublished, place, signerOf, stateOf, type PlacedKey } from './state.ts';
 
+export { keepKeys } from './schedule.ts';
 export { ensureKeys, retireKey, rotateKey, unreadableKeys, type Retirement } from './rotation.ts';
 export { isSaltReadable } from './pairwise.ts';
 export { JWKS_MAX_AGE, keyStates, type KeyState } from './state.ts';
@@ -45,8 +46,11 @@ interface LoadedKey extends PlacedKey {
 }
 
 export interface KeyRing {
-  /** The key that signs `alg` now. @throws when there is none */
-  active(alg: SigningAlg, now: Date): SigningKey;
+  /**
+   * The key that signs `alg` now. While the first of an algorithm is not known everywhere, that of `meanwhile` signs,
+   * where the reader takes either. @throws when there is none
+   */
+  active(alg: SigningAlg, now: Date, options?: { meanwhile?: SigningAlg }): SigningKey;
   /**
    * A published signing key by its id; with `retired`, also one that is out of publication (logout hints). An id never
    * seen may be that of a key another process has just made: then the keys are read again, once a second at most.
@@ -140,14 +144,13 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
     get ready() {
       return loaded.length > 0;
     },
-    active(alg, now) {
-      const key = signerOf(
-        loaded.filter(({ private_key }) => private_key !== null),
-        alg,
-        now,
-      );
-      if (!key?.private_key) throw new Error(`there is no active ${alg} key`);
-      return { kid: key.row.kid, alg, private_key: key.private_key };
+    active(wanted, now, { meanwhile = wanted } = {}) {
+      const able = loaded.filter(({ private_key }) => private_key !== null);
+      const [key, other] = [signerOf(able, wanted, now), signerOf(able, meanwhile, now)];
+      const signer = key && stateOf(key, now) === 'active' ? key : (other ?? key);
+      if (!signer?.private_key) throw new Error(`there is no active ${wanted} key`);
+      const { kid, alg } = signer.row;
+      return { kid, alg: alg as SigningAlg, private_key: signer.private_key };
     },
     async find(kid, now, { retired = false } = {}) {
       const key = await byKid(kid, now);

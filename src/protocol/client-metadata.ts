@@ -1,5 +1,6 @@
 /** Client metadata (RFC 7591 §2, OpenID Connect Registration §2) with our own few additions: shapes, defaults and presets. */
 import { z } from 'zod';
+import { RESPONSE_MODES } from './authorization-request.ts';
 import { isPlainText } from './plain-text.ts';
 import { isScopeToken } from './scope.ts';
 import { redirectUriProblem } from './redirect-uri.ts';
@@ -12,6 +13,8 @@ import {
   type ContentEncryption,
   type EncryptionAlg,
 } from './encryption-alg.ts';
+import { DECRYPTION_ALGS } from './key-alg.ts';
+import { REQUEST_OBJECT_SIGNING_ALGS, requestUriProblem } from './request-object.ts';
 import { sectorProblem, SUBJECT_TYPES } from './sector.ts';
 import { SIGNING_ALGS } from './signing-alg.ts';
 
@@ -76,6 +79,15 @@ const fields = z.strictObject({
   post_logout_redirect_uris: z.array(z.string()).max(100).default([]),
   grant_types: z.array(z.enum(GRANT_TYPES)).min(1).default(['authorization_code']),
   response_types: z.array(z.enum(['code'])).optional(),
+  /** How answers may travel (FAPI 2.0 Message Signing §5.3.2); any way when nothing is said. */
+  response_modes: z.array(z.enum(RESPONSE_MODES)).min(1).optional(),
+  default_max_age: z.int().min(0).max(999_999_999).optional(),
+  /** Always true of our ID tokens. */
+  require_auth_time: z.boolean().default(false),
+  default_acr_values: z
+    .array(z.string().regex(/^[\x21-\x7E]{1,200}$/, 'must be names'))
+    .max(20)
+    .optional(),
   scope: scope.default('openid profile email'),
   /** Web origins, besides those of the redirect URIs, whose pages may call the token endpoint. */
   allowed_origins: z.array(origin).max(100).default([]),
@@ -96,10 +108,15 @@ const fields = z.strictObject({
   refresh_token_ttl: grantTtl.optional(),
   refresh_token_idle_ttl: grantTtl.optional(),
   id_token_claims: z.enum(['scope', 'minimal']).optional(),
+  request_uris: z.array(z.string()).max(100).default([]),
+  request_object_signing_alg: z.enum(REQUEST_OBJECT_SIGNING_ALGS).optional(),
+  request_object_encryption_alg: z.enum(DECRYPTION_ALGS).optional(),
+  request_object_encryption_enc: z.enum(CONTENT_ENCRYPTION).optional(),
   backchannel_logout_uri: uri.refine((text) => !text.includes('#'), 'must not have a fragment').optional(),
   backchannel_logout_session_required: z.boolean().default(false),
   require_pkce: z.boolean().default(false),
   require_pushed_authorization_requests: z.boolean().default(false),
+  require_signed_request_object: z.boolean().default(false),
   skip_consent: z.boolean().default(false),
   may_introspect: z.boolean().default(false),
 });
@@ -138,6 +155,10 @@ export const clientMetadata = fields.superRefine((client, context) => {
       if (reason !== undefined) problem(field, `${JSON.stringify(value)} ${reason}`);
     }
   }
+  for (const value of client.request_uris) {
+    const reason = requestUriProblem(value);
+    if (reason !== undefined) problem('request_uris', `${JSON.stringify(value)} ${reason}`);
+  }
   if (usesCode && client.redirect_uris.length === 0) problem('redirect_uris', 'needs at least one redirect URI');
   if (client.grant_types.includes('refresh_token') && !usesCode && !client.grant_types.includes(DEVICE_GRANT)) {
     problem('grant_types', 'refresh_token needs authorization_code or device_code beside it');
@@ -154,6 +175,14 @@ export const clientMetadata = fields.superRefine((client, context) => {
   if (client.jwks !== undefined && client.jwks_uri !== undefined) problem('jwks_uri', 'cannot stand beside jwks');
   if (client.token_endpoint_auth_method === 'private_key_jwt' && !hasKeys) {
     problem('jwks', 'is needed for private_key_jwt, or jwks_uri');
+  }
+  // RFC 9101 §10.5: nothing it could send would be accepted.
+  if (client.require_signed_request_object && !hasKeys) {
+    problem('jwks', 'is needed for require_signed_request_object, or jwks_uri');
+  }
+  // OpenID Connect Registration §2.
+  if (client.request_object_encryption_enc !== undefined && client.request_object_encryption_alg === undefined) {
+    problem('request_object_encryption_enc', 'needs request_object_encryption_alg beside it');
   }
   for (const [member, problemOfIt] of encryptionProblems(client)) problem(member, problemOfIt);
   // OpenID Connect Core §8.1.

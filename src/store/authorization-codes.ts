@@ -17,7 +17,10 @@ export interface GrantedToPerson extends Omit<Grant, 'revoked_at' | 'revoked_for
 /** A code to be given, with the grant it stands for. */
 export interface NewCode {
   code: HandleKey;
-  grant: Pick<Grant, 'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'offline'>;
+  grant: Pick<
+    Grant,
+    'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'acr' | 'offline' | 'requested_claims'
+  >;
   redirect_uri: string;
   code_challenge: string | null;
   nonce: string | null;
@@ -41,7 +44,7 @@ export async function issue(
 ): Promise<boolean> {
   const { rows } = await sql`
     with live as (
-      select sid, sub, auth_time, acr, amr from sessions
+      select sid, sub, auth_time, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
         and ended_at is null and expires_at > ${now} for share
     ), answered as (
@@ -61,9 +64,10 @@ export async function issue(
         and (last_used_at is null or last_used_at < ${now}::timestamptz - interval '1 day')
     ), granted as (
       insert into grants (expires_bucket, grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, offline,
-        created_at, expires_at)
+        requested_claims, created_at, expires_at)
       select ${code.expires_bucket}::int, ${grant.grant_id}, ${grant.client_id}, sub, sid, ${grant.scope}::text[],
-        ${grant.resource}::text[], auth_time, acr, amr, ${grant.offline}::boolean, ${now}::timestamptz,
+        ${grant.resource}::text[], auth_time, ${grant.acr}, amr, ${grant.offline}::boolean,
+        ${grant.requested_claims && JSON.stringify(grant.requested_claims)}::jsonb, ${now}::timestamptz,
         ${grant.expires_at}::timestamptz
       from live
       where (${interaction === null}::boolean or exists (select from answered))

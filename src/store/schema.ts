@@ -1,6 +1,7 @@
 /** The tables, column by column, as Kysely sees them. Names are the wire's own; the migrations say what each is for. */
 import type { ColumnType, Generated } from 'kysely';
-import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
+import type { AuthorizationRequest, ResponseMode } from '../protocol/authorization-request.ts';
+import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import type { PersonClaims } from '../protocol/claims.ts';
 import type { AuthMethod, GrantType } from '../protocol/client-metadata.ts';
 import type { KeyAlg } from '../protocol/key-alg.ts';
@@ -51,10 +52,19 @@ export interface ClientsTable {
   refresh_token_ttl: Nullable<number>;
   refresh_token_idle_ttl: Nullable<number>;
   id_token_claims: Nullable<'scope' | 'minimal'>;
+  request_uris: string[];
+  request_object_signing_alg: Nullable<string>;
+  request_object_encryption_alg: Nullable<string>;
+  request_object_encryption_enc: Nullable<string>;
   backchannel_logout_uri: Nullable<string>;
   backchannel_logout_session_required: boolean;
+  response_modes: Nullable<ResponseMode[]>;
+  default_max_age: Nullable<number>;
+  require_auth_time: boolean;
+  default_acr_values: Nullable<string[]>;
   require_pkce: boolean;
   require_pushed_authorization_requests: boolean;
+  require_signed_request_object: boolean;
   skip_consent: boolean;
   may_introspect: boolean;
   registered_by: 'operator' | 'self';
@@ -181,7 +191,7 @@ export interface Database {
     created_at: Date;
     expires_at: Date;
   };
-  consents: { sub: string; client_id: string; resource: string; scope: string[]; updated_at: Date };
+  consents: { sub: string; client_id: string; resource: string; scope: string[]; claims: string[]; updated_at: Date };
   grants: {
     expires_bucket: number;
     grant_id: string;
@@ -194,6 +204,7 @@ export interface Database {
     acr: string;
     amr: string[];
     offline: boolean;
+    requested_claims: Json<Nullable<ClaimsRequest>>;
     created_at: Date;
     expires_at: Date;
     revoked_at: Nullable<Date>;

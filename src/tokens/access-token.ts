@@ -53,7 +53,11 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
     return { access_token: handle, jti, expires_at };
   }
 
-  const key = deps.keys.active(alg, now);
+  // RFC 9068 §4: whoever verifies has to know RS256, so it signs until the key of a new choice is known to everybody.
+  const key =
+    alg === null
+      ? deps.keys.active(deps.config.ACCESS_TOKEN_SIGNING_ALG, now, { meanwhile: 'RS256' })
+      : deps.keys.active(alg, now);
   const claims = {
     iss: deps.config.ISSUER,
     sub: person ? subjectFor(deps, client, sub) : sub,
@@ -73,7 +77,7 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
     }),
   };
   const access_token = await new SignJWT(claims)
-    .setProtectedHeader({ typ: ACCESS_TOKEN_TYP, alg, kid: key.kid })
+    .setProtectedHeader({ typ: ACCESS_TOKEN_TYP, alg: key.alg, kid: key.kid })
     .sign(key.private_key);
   return { access_token, jti, expires_at };
 }

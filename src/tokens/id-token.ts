@@ -25,6 +25,7 @@ export async function issueIdToken(
   const iat = numericDate(now);
   const claims = {
     ...(minimal ? {} : person.claims),
+    ...person.requested_claims,
     iss: config.ISSUER,
     sub: subjectFor({ keys }, client, sub),
     aud: client.client_id,

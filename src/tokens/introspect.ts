@@ -43,7 +43,7 @@ async function mayIntrospect({ directory }: Needs, client: Client, token: Presen
 }
 
 async function describeAccessToken(deps: Needs, token: PresentedToken): Promise<Introspection> {
-  const { format: _, scope, aud, sub, ...claims } = token;
+  const { format: _format, requested_claims: _claims, scope, aud, sub, ...claims } = token;
   // As the token's own client is told, whoever asks: an API must not learn what its caller may not.
   const client = await deps.directory.client(token.client_id);
   return {

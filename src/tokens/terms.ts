@@ -9,7 +9,8 @@ export interface Terms {
   format: TokenFormat;
   /** Seconds. */
   ttl: number;
-  alg: SigningAlg;
+  /** Of a JWT. Null is the server's choice: nobody counts on it. */
+  alg: SigningAlg | null;
 }
 
 /** The rows by which scope is narrowed to where a token goes. */
@@ -33,7 +34,7 @@ export async function termsOf(
   return {
     format: formats.includes('opaque') ? 'opaque' : (formats[0] ?? client.access_token_format ?? 'jwt'),
     ttl: Math.min(...lives, ...(lives.length > 0 ? [] : [client.access_token_ttl ?? config.ACCESS_TOKEN_TTL])),
-    alg: alg ?? config.ACCESS_TOKEN_SIGNING_ALG,
+    alg: alg ?? null,
   };
 }
 

@@ -2,6 +2,7 @@
 import { decodeJwt, errors, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
+import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { parseScope } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
@@ -27,6 +28,8 @@ export interface PresentedToken {
   auth_time?: number | undefined;
   acr?: string | undefined;
   amr?: string[] | undefined;
+  /** Claims that its grant was asked for by name: for userinfo, and nobody else's affair. */
+  requested_claims?: ClaimsRequest | null | undefined;
 }
 
 const jwtClaims = z.object({
@@ -59,7 +62,7 @@ async function verifyJwt(deps: Needs, token: string, now: Date): Promise<Present
   if (claims.gid === undefined) return (await accessTokens.isRevoked(deps.db, claims.jti)) ? undefined : claims;
   const grant = await grants.findLive(deps.db, claims.gid, now);
   // The token names the person as its client is told; the grant knows who that is.
-  return grant && { ...claims, sub: grant.sub };
+  return grant && { ...claims, sub: grant.sub, requested_claims: grant.requested_claims };
 }
 
 /** Checks signature, type, issuer and expiry, nothing that needs the store. `sub` is as the token says it. */
@@ -105,6 +108,7 @@ async function verifyOpaque({ db }: Needs, token: string, now: Date): Promise<Pr
     auth_time: row.auth_time ? numericDate(row.auth_time) : undefined,
     acr: row.acr ?? undefined,
     amr: row.amr ?? undefined,
+    requested_claims: row.requested_claims,
   };
 }
 

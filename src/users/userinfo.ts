@@ -7,7 +7,7 @@ import * as users from '../store/users.ts';
 import { subjectFor } from '../tokens/subject.ts';
 import { userinfoFor } from '../tokens/userinfo-token.ts';
 import { verifyAccessToken } from '../tokens/verify.ts';
-import { claimsFor } from './claims.ts';
+import { claimsFor, requestedClaims } from './claims.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'clientKeys'>;
 
@@ -20,7 +20,9 @@ export async function userinfo(deps: Needs, access_token: string, now: Date): Pr
   if (!token.scope.includes(OPENID)) throw insufficientScope('the access token lacks openid', { scope: OPENID });
   const user = await users.find(deps.db, token.sub);
   if (!user || user.disabled_at !== null) throw invalidToken('the access token is not valid');
-  const claims = claimsFor(user, token.scope, await deps.directory.scopes());
+  const known = await deps.directory.scopes();
+  const requested = requestedClaims(user, token.requested_claims?.userinfo, known);
+  const claims = { ...claimsFor(user, token.scope, known), ...requested };
   const client = await deps.directory.client(token.client_id);
   // The token of POST /login is our own, and no client's.
   if (!client) return { ...claims, sub: user.sub };

@@ -78,7 +78,8 @@ describe('clients create', () => {
     const options =
       '--preset native --client-id phone --post-logout-redirect-uri com.example.app:/out --require-pkce ' +
       '--access-token-format opaque --access-token-ttl 15m --id-token-ttl 90 --refresh-token-ttl 30d ' +
-      '--refresh-token-idle-ttl 12h --id-token-claims minimal --id-token-alg ES256 --contact a@example.test';
+      '--refresh-token-idle-ttl 12h --id-token-claims minimal --id-token-alg ES256 --contact a@example.test ' +
+      '--response-mode query --response-mode form_post --default-max-age 1h --default-acr-value 2';
     const uris = ['--redirect-uri', 'com.example.app:/cb', '--redirect-uri', 'http://127.0.0.1/cb'];
     const made = await postern([
       'clients',
@@ -105,6 +106,9 @@ describe('clients create', () => {
       id_token_claims: 'minimal',
       id_token_signed_response_alg: 'ES256',
       contacts: ['a@example.test'],
+      response_modes: ['query', 'form_post'],
+      default_max_age: 3600,
+      default_acr_values: ['2'],
       scope: 'openid email',
     });
     expect(made.json()).not.toHaveProperty('client_secret');

@@ -48,6 +48,17 @@ const registered = async (document: Record<string, unknown> = DOCUMENT): Promise
   (await send('POST', '/register', { body: document })).json();
 
 describe('RFC 7591 §3: client registration', () => {
+  test('OpenID Connect Registration §2: what a client says of its requests is kept, and shown', async () => {
+    const said = { default_max_age: 0, require_auth_time: true, default_acr_values: ['2'], response_modes: ['query'] };
+    const document = await registered({ ...DOCUMENT, ...said });
+    expect(document).toMatchObject(said);
+    const { registration_client_uri: uri, registration_access_token: token } = document;
+    expect((await send('GET', new URL(uri).pathname, { token })).json()).toMatchObject(said);
+    const unsaid = await registered();
+    for (const name of ['default_max_age', 'default_acr_values', 'response_modes'])
+      expect(unsaid).not.toHaveProperty(name);
+  });
+
   test('§3.2.1: answers 201 with id, secret, and what manages them; the client works', async () => {
     const answer = await send('POST', '/register', { body: DOCUMENT });
     expect(answer.statusCode).toBe(201);
@@ -135,6 +146,8 @@ describe('RFC 7591 §3: client registration', () => {
     ['the implicit response type', { response_types: ['token'] }, 'invalid_client_metadata'],
     ['client_credentials', { grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
     ['private_key_jwt without keys', { token_endpoint_auth_method: 'private_key_jwt' }, 'invalid_client_metadata'],
+    ['a request_uri over http', { request_uris: ['http://my.example/r.jwt'] }, 'invalid_client_metadata'],
+    ['request objects without a signature', { request_object_signing_alg: 'none' }, 'invalid_client_metadata'],
     ['a login page over http', { initiate_login_uri: 'http://my.example/start' }, 'invalid_client_metadata'],
     ['a software_id that is no text', { software_id: 7 }, 'invalid_client_metadata'],
     ['a hybrid response type', { response_types: ['code id_token'] }, 'invalid_client_metadata'],

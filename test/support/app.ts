@@ -1,6 +1,7 @@
 /** The application under test: real Postgres, real keys, real hashing; time stands still until it is moved. */
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../src/app.ts';
+import { createRequestUris } from '../../src/authorize/request-uri.ts';
 import { createDirectory } from '../../src/clients/directory.ts';
 import { createGuesses } from '../../src/clients/guesses.ts';
 import { createClientKeys } from '../../src/clients/jwks.ts';
@@ -70,6 +71,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     random,
     fetch,
     clientKeys: createClientKeys(fetch, () => clock.now().getTime()),
+    requestUris: createRequestUris(fetch, () => clock.now().getTime()),
     log,
   };
   await ensureKeys(db, secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], clock.now());

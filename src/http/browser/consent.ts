@@ -2,7 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { decideConsent } from '../../authorize/interaction.ts';
 import { OFFLINE_ACCESS } from '../../protocol/scope.ts';
-import { consentPage, type ConsentPageProps } from '../../views/consent.ts';
+import { claimSentence } from '../../views/claims.ts';
+import { consentPage, type ScopeView } from '../../views/consent.ts';
 import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';
 import { clientView } from './client-view.ts';
 import { sendPage, urlOf, type Context } from './context.ts';
@@ -17,11 +18,17 @@ export function consent(app: FastifyInstance, context: Context): void {
       if (opened.step !== 'consent' || !opened.session) return toInteraction(context, reply, opened.id, 302);
       const { username, name, email } = opened.session;
       const known = await deps.directory.scopes();
-      const scopes: ConsentPageProps['scopes'] = opened.request.scope.map((scope) => ({
+      const scopes = opened.request.scope.map<ScopeView>((scope) => ({
         name: scope,
         description: known.get(scope)?.description ?? null,
         group: scope === OFFLINE_ACCESS ? 'offline' : isIdentity(scope) ? 'identity' : 'access',
-        is_new: !opened.remembered.includes(scope),
+        is_new: !opened.remembered.scope.includes(scope),
+      }));
+      const claims = opened.claims.map<ScopeView>((name) => ({
+        name,
+        description: claimSentence(name),
+        group: 'identity',
+        is_new: !opened.remembered.claims.includes(name),
       }));
       const base = `/interaction/${opened.id}`;
       return sendPage(context, reply, (frame) =>
@@ -35,7 +42,7 @@ export function consent(app: FastifyInstance, context: Context): void {
           redirect_origin: opened.request.user_code === undefined ? placeOf(opened.request.redirect_uri) : '',
           user_code: opened.request.user_code,
           resource: opened.request.resource,
-          scopes,
+          scopes: [...scopes, ...claims],
         }),
       );
     },

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { z } from 'zod';
 import { cancel } from '../../authorize/interaction.ts';
+import { isAskedFor } from '../../authorize/next-step.ts';
 import { signInBrowser, signInForToken, type BrowserSignIn } from '../../authorize/sign-in.ts';
 import { logRefused } from '../../events/index.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
@@ -78,7 +79,7 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
 /** Is it the person signed in who has to prove it again, and not somebody else? */
 const isAskedAgain = ({ opened: { row, session, request } }: OpenedPage): boolean => {
   const switched = row.sign_in_after !== null && row.sign_in_after > row.created_at;
-  return !switched && (request.hinted_sub === undefined || request.hinted_sub === session?.sub);
+  return !switched && session !== undefined && isAskedFor(request, session.sub);
 };
 
 /** The same page without the person who is signed in. */
