@@ -54,6 +54,7 @@ const environment = z.object({
   TRUST_PROXY: list.refine((entries) => entries.every(isNetwork), 'must be addresses or CIDR ranges').default([]),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   REQUIRE_PUSHED_AUTHORIZATION_REQUESTS: z.stringbool().default(false),
+  REQUIRE_SIGNED_REQUEST_OBJECT: z.stringbool().default(false),
   REQUIRE_PKCE: z.enum(['public', 'all']).default('public'),
   AUTHORIZATION_CODE_TTL: seconds(1, 600, 60),
   ACCESS_TOKEN_TTL: seconds(1, MAX_TOKEN_TTL, 600),

@@ -13,13 +13,14 @@ import { drawHandle, drawId, type HandleKey } from '../store/handle.ts';
 import * as interactions from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import { noteUse } from '../sessions/index.ts';
+import { subjectFor } from '../tokens/subject.ts';
 import { grantLife } from '../tokens/terms.ts';
 import { claimsOpenedBy } from '../users/claims.ts';
 import { refusalAt, type Situation, type Step } from './next-step.ts';
 import { candidatesFor, personFor } from './person.ts';
 import { respond, type Delivery } from './response-modes.ts';
 
-export type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random'>;
+export type Needs = Pick<Deps, 'clientKeys' | 'config' | 'db' | 'directory' | 'keys' | 'random' | 'requestUris'>;
 
 /** Seconds a person has to finish: long enough for a lost phone, short enough for a shared one. */
 export const INTERACTION_TTL = 3600;
@@ -35,13 +36,14 @@ export interface Claims {
 
 /** Adds whom of those signed in the request is about, and what this person agreed to before. */
 export async function situate(
-  { config, db, directory }: Needs,
-  request: AuthorizationRequest,
+  { config, db, directory, keys }: Needs,
+  sent: AuthorizationRequest,
   progress: Situation['progress'],
   client: Client,
   sessions: readonly LiveSession[],
   now: Date,
 ): Promise<Situation> {
+  const request = resolveSubjects({ keys }, sent, client, sessions);
   const candidates = candidatesFor(request, sessions);
   const session = personFor(request, progress, candidates, sessions);
   if (session) await noteUse({ db }, session, now);
@@ -52,6 +54,31 @@ export async function situate(
   const remembered = { scope: agreed.scope, claims: [...agreed.claims, ...claimsOpenedBy(agreed.scope, known)] };
   const contexts = readContexts(config.ACR_VALUES);
   return { request, progress, client, candidates, session, claims, remembered, contexts, now };
+}
+
+/** Nobody's `sub`. */
+const NOBODY = '';
+
+/**
+ * The request with the real `sub` of whom its hint and its `claims` are about, where that is one of these people; else
+ * nobody's. A client that is told pairwise subjects could otherwise try a public one.
+ */
+function resolveSubjects(
+  deps: Pick<Deps, 'keys'>,
+  request: AuthorizationRequest,
+  client: Client,
+  people: ReadonlyArray<{ sub: string }>,
+): AuthorizationRequest {
+  const { hinted_sub, requested_sub } = request;
+  const realOf = (told: readonly string[]): string[] => {
+    const meant = people.filter(({ sub }) => told.includes(subjectFor(deps, client, sub)));
+    return meant.length > 0 ? meant.map(({ sub }) => sub) : [NOBODY];
+  };
+  return {
+    ...request,
+    ...(hinted_sub !== undefined && { hinted_sub: realOf([hinted_sub])[0] }),
+    ...(requested_sub !== undefined && { requested_sub: realOf(requested_sub) }),
+  };
 }
 
 export const consentKey = (sub: string, { client_id, resource }: AuthorizationRequest): consents.ConsentKey => ({

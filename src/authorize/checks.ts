@@ -22,6 +22,7 @@ import { narrowScope, parseResource, requireKnown } from '../protocol/resource.t
 import { OPENID, parseScope, scopeForPerson } from '../protocol/scope.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import type { Client } from '../store/clients.ts';
+import { sectorOf } from '../protocol/sector.ts';
 import { readHint } from '../tokens/id-token.ts';
 import { rulesOf } from '../tokens/terms.ts';
 import { claimsOpenedBy } from '../users/claims.ts';
@@ -50,13 +51,10 @@ export const checks = {
     return {};
   },
 
-  // OpenID Connect Core §3.1.2.6: what we do not support is refused, never ignored and never fetched.
+  // OpenID Connect Core §3.1.2.6: what we do not support is refused, never ignored.
   unsupported({ get }) {
-    for (const name of ['request', 'request_uri', 'registration'] as const) {
-      if (get(name) !== undefined)
-        throw new OAuthError(`${name}_not_supported`, `the parameter ${name} is not supported`);
-    }
-    return {};
+    if (get('registration') === undefined) return {};
+    throw new OAuthError('registration_not_supported', 'the parameter registration is not supported');
   },
 
   // RFC 9126 §5, §6.
@@ -144,11 +142,16 @@ export const checks = {
 
   login_hint: ({ get }) => ({ login_hint: get('login_hint') }),
 
-  async id_token_hint({ get, deps, now }) {
+  async id_token_hint({ get, client, deps, now }) {
     const id_token_hint = get('id_token_hint');
     if (id_token_hint === undefined) return {};
     const hint = await readHint(deps, id_token_hint, now);
     if (!hint) throw invalidRequest('id_token_hint is not an ID token of this server');
+    // Of another sector: would tell this client that two subjects are one person.
+    const issuedTo = await deps.directory.client(hint.client_id);
+    if ((issuedTo && sectorOf(issuedTo)) !== sectorOf(client)) {
+      throw invalidRequest('id_token_hint was issued to a client that is told other subjects');
+    }
     return { hinted_sub: hint.sub };
   },
 } as const satisfies Record<string, Check>;

@@ -12,7 +12,7 @@ import type { Client } from '../store/clients.ts';
 import { answerNow, INTERACTION_TTL, situate, type Needs, type Outcome } from './answer.ts';
 import { nextStep, type Situation } from './next-step.ts';
 import { isPushed, openPushed } from './pushed.ts';
-import { checkRequest, findClient, RefusedAtTarget, targetOf } from './request.ts';
+import { findClient, readRequest, RefusedAtTarget } from './request.ts';
 import { respond } from './response-modes.ts';
 
 /** Who is in front of the browser, as far as cookies tell. */
@@ -30,7 +30,7 @@ export interface Browser {
  */
 export async function authorize(deps: Needs, parameters: Parameters, browser: Browser, now: Date): Promise<Outcome> {
   const client = await findClient(deps, parameters);
-  const read = await readRequest(deps, client, parameters, now);
+  const read = await findRequest(deps, client, parameters, now);
   if (read instanceof RefusedAtTarget) {
     return { answer: respond(read.target, deps.config.ISSUER, read.refusal), refusal: read.refusal };
   }
@@ -50,7 +50,7 @@ export async function authorize(deps: Needs, parameters: Parameters, browser: Br
 }
 
 /** The checked request: pushed before, or brought by the browser now. */
-async function readRequest(
+async function findRequest(
   deps: Needs,
   client: Client,
   parameters: Parameters,
@@ -58,8 +58,7 @@ async function readRequest(
 ): Promise<{ request: AuthorizationRequest; pushed: HandleKey | null } | RefusedAtTarget> {
   const { request_uri } = parameters;
   if (isPushed(request_uri)) return openPushed(deps, client, request_uri, now);
-  const target = targetOf(client, parameters);
-  const request = await checkRequest(deps, client, target, parameters, now, { pushed: false });
+  const request = await readRequest(deps, client, parameters, now, { pushed: false });
   return request instanceof RefusedAtTarget ? request : { request, pushed: null };
 }
 

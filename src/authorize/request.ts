@@ -15,8 +15,9 @@ import type { Parameters } from '../protocol/parameters.ts';
 import { isRegisteredRedirectUri, isWebUri } from '../protocol/redirect-uri.ts';
 import type { Client } from '../store/clients.ts';
 import { checks, type Check, isResponseMode, mayUse, reader, type CheckContext } from './checks.ts';
+import { mustSign, openParameters } from './request-object.ts';
 
-type Needs = Pick<Deps, 'config' | 'directory' | 'keys'>;
+type Needs = Pick<Deps, 'clientKeys' | 'config' | 'directory' | 'keys' | 'requestUris'>;
 
 /** A refusal that goes to the client. */
 export class RefusedAtTarget {
@@ -74,8 +75,39 @@ function refuseRepeated(parameters: Parameters, names: readonly string[]): void 
   if (repeated) throw repeated;
 }
 
+/** A request of this client, both halves. @throws OAuthError for a page; other refusals are returned with their target */
+export async function readRequest(
+  deps: Needs,
+  client: Client,
+  sent: Parameters,
+  now: Date,
+  { pushed }: { pushed: boolean },
+): Promise<AuthorizationRequest | RefusedAtTarget> {
+  let parameters: Parameters;
+  try {
+    parameters = await openParameters(deps, client, sent, now);
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    // An object that is not valid says nothing of where its refusal goes. A registered redirect_uri outside proves as much as
+    // in any plain request, so where the client sends those too, the refusal may go there.
+    const target = mustSign(deps, client) ? undefined : provenTarget(client, sent);
+    if (!target) throw error;
+    return new RefusedAtTarget(target, error);
+  }
+  return checkRequest(deps, client, targetOf(client, parameters), parameters, now, { pushed });
+}
+
+function provenTarget(client: Client, parameters: Parameters): ResponseTarget | undefined {
+  try {
+    return targetOf(client, parameters);
+  } catch (error) {
+    if (error instanceof OAuthError) return undefined;
+    throw error;
+  }
+}
+
 /** Second half: everything else. Returns the refusal with its target instead of throwing. */
-export async function checkRequest(
+async function checkRequest(
   deps: Needs,
   client: Client,
   target: ResponseTarget,

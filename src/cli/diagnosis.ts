@@ -1,7 +1,7 @@
 /** What `doctor` looks at, one row a check. Each finding that is not fine says what to do about it. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { keyStates, unreadableKeys } from '../keys/index.ts';
+import { isSaltReadable, keyStates, unreadableKeys } from '../keys/index.ts';
 import { isPublic } from '../protocol/client-metadata.ts';
 import { isLoopbackHost, isWebUri } from '../protocol/redirect-uri.ts';
 import * as clients from '../store/clients.ts';
@@ -65,6 +65,11 @@ export const checks = {
         `append the key it was sealed under to SECRET_KEYS; if that is lost: postern keys retire ${kid}`,
       ),
     );
+    if (!(await isSaltReadable(db, secrets))) {
+      const remedy =
+        'append the key it was sealed under to SECRET_KEYS; if that is lost, see "Secrets and keys" in docs/production.md';
+      findings.push(error('the salt of pairwise subjects cannot be opened with SECRET_KEYS', remedy));
+    }
     const algs = [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS];
     for (const alg of algs) {
       const living = states.filter((key) => key.alg === alg && key.state !== 'retired');
@@ -113,8 +118,12 @@ export const checks = {
       ...client.scope
         .filter((name) => !known.has(name))
         .map((name) => warning(`${client.client_id}: the scope ${name} does not exist`, `postern scopes put ${name}`)),
-      ...withoutKey(client.client_id, client.id_token_signed_response_alg, signing),
-      ...beyond(SIGNING_ALGS, client.client_id, client.id_token_signed_response_alg),
+      ...[client.id_token_signed_response_alg, client.userinfo_signed_response_alg]
+        .filter((alg) => alg !== null)
+        .flatMap((alg) => [
+          ...withoutKey(client.client_id, alg, signing),
+          ...beyond(SIGNING_ALGS, client.client_id, alg),
+        ]),
     ]);
     for (const client_id of await clients.withoutSecret(db, now)) {
       findings.push(warning(`${client_id}: has no secret that works`, `postern clients rotate-secret ${client_id}`));

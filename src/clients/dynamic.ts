@@ -19,10 +19,11 @@ import { transact } from '../store/db.ts';
 import * as failures from '../store/failures.ts';
 import { sha256 } from '../store/handle.ts';
 import * as initialAccessTokens from '../store/initial-access-tokens.ts';
+import { fetchSector } from './sector.ts';
 import { verifyStatement } from './software-statement.ts';
 import { endClient, insertClient, metadataOf, removeClient, replaceClient, type ClientDocument } from './register.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'random' | 'clientKeys'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'random' | 'clientKeys' | 'fetch'>;
 
 /** Registrations and replacements that one network may send until it has been quiet for a day, where nobody has to show a token. */
 const OPEN_QUOTA = 100;
@@ -43,22 +44,28 @@ export async function registerSelf(
   now: Date,
 ): Promise<Registered> {
   const { metadata, software_statement } = await selfMetadata(deps, document, now);
+  const initial = sha256(initial_access_token ?? '');
+  // Looked at before a stranger's sector is fetched, used up below.
+  if (deps.config.REGISTRATION === 'token' && !(await initialAccessTokens.counts(deps.db, initial, now))) {
+    throw refusedInitial();
+  }
   await countAgainstQuota(deps, by, now);
   const registration_access_token = deps.random(32).toString('base64url');
-  const registered = await naming(() =>
-    transact(deps.db, async (trx) => {
-      if (deps.config.REGISTRATION === 'token') {
-        const hash = sha256(initial_access_token ?? '');
-        if (!(await initialAccessTokens.use(trx, hash, now)))
-          throw invalidToken('the initial access token is not valid');
+  const registered = await naming(async () => {
+    const sector = await fetchSector(deps, metadata, undefined, { trusted: false });
+    return transact(deps.db, async (trx) => {
+      if (deps.config.REGISTRATION === 'token' && !(await initialAccessTokens.use(trx, initial, now))) {
+        throw refusedInitial();
       }
       const registration_token_hash = sha256(registration_access_token);
       const owner = { registered_by: 'self', registration_token_hash, software_statement } as const;
-      return insertClient(deps, trx, { metadata }, owner, by, now);
-    }),
-  );
+      return insertClient(deps, trx, { metadata }, sector, owner, by, now);
+    });
+  });
   return managed(deps, registered, registration_access_token);
 }
+
+const refusedInitial = (): OAuthError => invalidToken('the initial access token is not valid');
 
 /** The client that a registration token manages. Unknown client and wrong token are one answer. @throws OAuthError invalid_token */
 export async function authenticateRegistration(
@@ -96,16 +103,18 @@ export async function replaceSelf(
   await countAgainstQuota(deps, by, now);
   const registration_access_token = deps.random(32).toString('base64url');
   const registration_token_hash = sha256(registration_access_token);
-  const replaced = await naming(() =>
-    transact(deps.db, async (trx) => {
+  const replaced = await naming(async () => {
+    const sector = await fetchSector(deps, said, client, { trusted: false });
+    return transact(deps.db, async (trx) => {
       // Of two replacements with one token, or one and a deletion, the second finds the token gone.
       const present = await clients.findLocked(trx, client.client_id);
       if (!present?.registration_token_hash?.equals(client.registration_token_hash!)) throw refusedToken();
       const kept = metadataOf(present);
       const metadata = { ...Object.fromEntries(OPERATOR_ONLY.map((name) => [name, kept[name]])), ...said };
-      return replaceClient(deps, trx, present, metadata, { registration_token_hash, software_statement }, by, now);
-    }),
-  );
+      const owner = { registration_token_hash, software_statement };
+      return replaceClient(deps, trx, present, metadata, sector, owner, by, now);
+    });
+  });
   deps.directory.clear();
   return managed(deps, replaced, registration_access_token);
 }

@@ -6,6 +6,7 @@ import {
   clientId,
   clientMetadata,
   clientSecret,
+  encryptionDefaults,
   METADATA_MEMBERS,
   usesSecret,
   type ClientMetadata,
@@ -19,8 +20,9 @@ import { transact, type Trx } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
 import { sha256 } from '../store/handle.ts';
 import * as notices from '../store/logout-notices.ts';
+import { fetchSector, requireSector, type Sector } from './sector.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'random'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'fetch'>;
 
 /** A client as RFC 7591 §3.2.1 shows it. `client_secret` is there once, when it was made. */
 export type ClientDocument = Record<string, unknown> & { client_id: string; client_secret?: string };
@@ -46,19 +48,23 @@ export interface Owner {
 const OPERATORS: Owner = { registered_by: 'operator', registration_token_hash: null, software_statement: null };
 
 /** Creates a client. @throws ClientExists, ZodError for metadata that is not valid */
-export const register = (deps: Needs, registration: Registration, by: Actor, now: Date): Promise<ClientDocument> =>
-  transact(deps.db, (trx) => insertClient(deps, trx, registration, OPERATORS, by, now));
+export async function register(deps: Needs, registration: Registration, by: Actor, now: Date): Promise<ClientDocument> {
+  const sector = await fetchSector(deps, registration.metadata, undefined, { trusted: true });
+  return transact(deps.db, (trx) => insertClient(deps, trx, registration, sector, OPERATORS, by, now));
+}
 
 /** Creates a client in a transaction of the caller's. @throws ClientExists, ZodError */
 export async function insertClient(
   deps: Needs,
   trx: Trx,
   registration: Registration,
+  sector: Sector | undefined,
   owner: Owner,
   by: Actor,
   now: Date,
 ): Promise<ClientDocument> {
   const metadata = parseMetadata(deps, registration.metadata);
+  requireSector(metadata, undefined, sector);
   identifiers.parse(registration);
   const client_id = registration.client_id ?? deps.random(16).toString('base64url');
   const client_secret = usesSecret(metadata) ? (registration.client_secret ?? newSecret(deps)) : undefined;
@@ -77,11 +83,13 @@ export async function replaceClient(
   trx: Trx,
   present: clients.Client,
   document: ClientMetadataInput,
+  sector: Sector | undefined,
   owner: Partial<Owner>,
   by: Actor,
   now: Date,
 ): Promise<ClientDocument> {
   const metadata = parseMetadata(deps, document, present);
+  requireSector(metadata, present, sector);
   const columns = { ...columnsOf(metadata), ...owner, updated_at: now };
   const { client_id } = present;
   await change(trx, present, columns, now);
@@ -113,10 +121,16 @@ export async function updateClient(
   by: Actor,
   now: Date,
 ): Promise<ClientDocument | undefined> {
+  const before = await clients.find(deps.db, client_id);
+  const changed = before && { ...metadataOf(before), ...changes };
+  // Who changes a client that registered itself does not make its address an operator's.
+  const trusted = before?.registered_by === 'operator';
+  const sector = changed && (await fetchSector(deps, changed, before, { trusted }));
   return transact(deps.db, async (trx) => {
     const present = await clients.findLocked(trx, client_id);
     if (!present) return undefined;
     const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes }, present);
+    requireSector(metadata, present, sector);
     const columns = { ...columnsOf(metadata), updated_at: now };
     await change(trx, present, columns, now);
     await record(trx, { event: 'client_updated', client_id }, by, now);
@@ -166,10 +180,13 @@ function parseMetadata(
   present?: clients.ClientRow,
 ): ClientMetadata {
   const metadata = clientMetadata.parse(document);
-  const alg = metadata.id_token_signed_response_alg;
-  if (config.SIGNING_ALGS.includes(alg) || alg === present?.id_token_signed_response_alg) return metadata;
-  const message = `must be one of SIGNING_ALGS: ${config.SIGNING_ALGS.join(', ')}`;
-  throw new z.ZodRealError([{ code: 'custom', path: ['id_token_signed_response_alg'], message, input: alg }]);
+  for (const member of ['id_token_signed_response_alg', 'userinfo_signed_response_alg'] as const) {
+    const alg = metadata[member];
+    if (alg === undefined || config.SIGNING_ALGS.includes(alg) || alg === present?.[member]) continue;
+    const message = `must be one of SIGNING_ALGS: ${config.SIGNING_ALGS.join(', ')}`;
+    throw new z.ZodRealError([{ code: 'custom', path: [member], message, input: alg }]);
+  }
+  return metadata;
 }
 
 // Only characters that survive form-encoding as they are: clients that forget to encode still work.
@@ -200,8 +217,17 @@ const OPTIONAL = [
   'response_modes',
   'default_max_age',
   'default_acr_values',
+  'request_object_signing_alg',
+  'request_object_encryption_alg',
+  'request_object_encryption_enc',
   'backchannel_logout_uri',
   'frontchannel_logout_uri',
+  'id_token_encrypted_response_alg',
+  'id_token_encrypted_response_enc',
+  'userinfo_signed_response_alg',
+  'userinfo_encrypted_response_alg',
+  'userinfo_encrypted_response_enc',
+  'sector_identifier_uri',
   'access_token_format',
   'access_token_ttl',
   'id_token_ttl',
@@ -218,7 +244,7 @@ type Columns = Omit<
 /** Metadata as columns: absent optional members are null, scope is a list. */
 function columnsOf({ response_types: _response_types, scope, ...metadata }: ClientMetadata): Columns {
   const absent = Object.fromEntries(OPTIONAL.map((name) => [name, metadata[name] ?? null]));
-  return { ...metadata, ...absent, scope: parseScope(scope) } as Columns;
+  return { ...metadata, ...absent, ...encryptionDefaults(metadata), scope: parseScope(scope) } as Columns;
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(METADATA_MEMBERS);

@@ -7,7 +7,10 @@ import type { GrantedToPerson } from '../store/authorization-codes.ts';
 import type { Authorization } from '../tokens/authorization.ts';
 import { claimsFor, requestedClaims } from '../users/claims.ts';
 
-export type GrantDeps = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'secrets' | 'log'>;
+export type GrantDeps = Pick<
+  Deps,
+  'config' | 'db' | 'directory' | 'keys' | 'clientKeys' | 'random' | 'secrets' | 'log'
+>;
 
 /** Where a token request stands once the shared phases have passed. */
 export interface GrantContext {

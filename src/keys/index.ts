@@ -10,11 +10,13 @@ import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 import type { Db } from '../store/db.ts';
 import * as store from '../store/keys.ts';
+import { loadSalt, pseudonymOf, type LoadedSalt } from './pairwise.ts';
 import type { Secrets } from './secrets.ts';
 import { isGood, isPublished, place, signerOf, stateOf, type PlacedKey } from './state.ts';
 
 export { keepKeys } from './schedule.ts';
 export { ensureKeys, retireKey, rotateKey, unreadableKeys, type Retirement } from './rotation.ts';
+export { isSaltReadable } from './pairwise.ts';
 export { JWKS_MAX_AGE, keyStates, type KeyState } from './state.ts';
 
 type Key = CryptoKey | KeyObject | Uint8Array;
@@ -61,6 +63,8 @@ export interface KeyRing {
   decryption(header: { kid?: string | undefined; alg: string }, now: Date): Promise<DecryptionKey[]>;
   /** The JWKS document: public parts only, serialised, with a strong ETag. */
   jwks(now: Date): { body: string; etag: string };
+  /** What a person, or a session, is called towards a sector. @throws when there is no salt that opens */
+  pseudonym(kind: 'sub' | 'sid', sector: string, value: string): string;
   /**
    * Reads the keys again. The first time each has to open; later one that does not is left unused, so that the others
    * are up to date: a server with other SECRET_KEYS may have made it. @returns the ids of those
@@ -76,6 +80,7 @@ const LOOK_AGAIN_AFTER = 1;
 export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
   /** Every key there ever was. Immutable: a reload makes a new one. */
   let loaded: readonly LoadedKey[] = [];
+  let salt: LoadedSalt | undefined;
   let turn = { started: 0, applied: 0 };
   let lookedAgain: { at: Date; done: Promise<unknown> } | undefined;
   const imported = new Map<string, Pick<LoadedKey, 'private_key' | 'public_key'>>();
@@ -107,12 +112,14 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
     const mine = (turn = { ...turn, started: turn.started + 1 }).started;
     const rows = await store.all(db);
     const strict = loaded.length === 0;
+    const saltNow = await loadSalt(db, secrets, salt);
     const keys: LoadedKey[] = [];
     for (const key of place(rows)) keys.push({ ...key, ...(await load(key.row, strict)) });
     // One that began later has seen more.
     if (mine > turn.applied) {
       turn = { ...turn, applied: mine };
       loaded = keys;
+      salt = saltNow;
       const present = new Set(rows.map(({ kid }) => kid));
       for (const kid of imported.keys()) if (!present.has(kid)) imported.delete(kid);
     }
@@ -157,6 +164,10 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
         if (!key?.private_key || key.row.alg !== alg || useOf(key.row.alg) !== 'enc' || !isGood(key, now)) return [];
         return [{ kid: key.row.kid, alg: key.row.alg as DecryptionAlg, private_key: key.private_key }];
       });
+    },
+    pseudonym(kind, sector, value) {
+      if (!salt) throw new Error('there is no salt for pairwise subjects that SECRET_KEYS opens');
+      return pseudonymOf(salt, kind, sector, value);
     },
     jwks(now) {
       const shown = loaded.filter((key) => isPublished(key, now)).toSorted((a, b) => rank(a, now) - rank(b, now));

@@ -5,11 +5,16 @@ import type { KeyAlg } from '../protocol/key-alg.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { transact, type Db } from '../store/db.ts';
 import * as store from '../store/keys.ts';
+import { ensureSalt } from './pairwise.ts';
 import type { Secrets } from './secrets.ts';
 import { place, PUBLISH_BEFORE_USE, signerOf, stateOf } from './state.ts';
 
-/** Makes the first key of every algorithm that has none, and keeps those that were to end. Exactly once, however many processes start together. */
+/**
+ * Makes the salt of pseudonyms and the first key of every algorithm that has none, and keeps those that were to end.
+ * Exactly once, however many processes start together.
+ */
 export async function ensureKeys(db: Db, secrets: Secrets, algs: readonly KeyAlg[], now: Date): Promise<void> {
+  await ensureSalt(db, secrets);
   const living = (rows: readonly store.KeyRow[]): store.KeyRow[] =>
     place(rows)
       .filter((key) => stateOf(key, now) !== 'retired')

@@ -4,8 +4,18 @@ import { RESPONSE_MODES } from './authorization-request.ts';
 import { isPlainText } from './plain-text.ts';
 import { isScopeToken } from './scope.ts';
 import { frontchannelUriProblem, redirectUriProblem } from './redirect-uri.ts';
-import { publicJwks } from './jwks.ts';
+import { encryptionKeysOf, publicJwks, type PublicJwks } from './jwks.ts';
 import { ASSERTION_ALGS } from './jwt-assertion.ts';
+import {
+  CONTENT_ENCRYPTION,
+  DEFAULT_CONTENT_ENCRYPTION,
+  ENCRYPTION_ALGS,
+  type ContentEncryption,
+  type EncryptionAlg,
+} from './encryption-alg.ts';
+import { DECRYPTION_ALGS } from './key-alg.ts';
+import { REQUEST_OBJECT_SIGNING_ALGS, requestUriProblem } from './request-object.ts';
+import { sectorProblem, SUBJECT_TYPES } from './sector.ts';
 import { SIGNING_ALGS } from './signing-alg.ts';
 
 export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const;
@@ -82,18 +92,33 @@ const fields = z.strictObject({
   /** Web origins, besides those of the redirect URIs, whose pages may call the token endpoint. */
   allowed_origins: z.array(origin).max(100).default([]),
   id_token_signed_response_alg: z.enum(SIGNING_ALGS).default('RS256'),
+  id_token_encrypted_response_alg: z.enum(ENCRYPTION_ALGS).optional(),
+  id_token_encrypted_response_enc: z.enum(CONTENT_ENCRYPTION).optional(),
+  userinfo_signed_response_alg: z.enum(SIGNING_ALGS).optional(),
+  userinfo_encrypted_response_alg: z.enum(ENCRYPTION_ALGS).optional(),
+  userinfo_encrypted_response_enc: z.enum(CONTENT_ENCRYPTION).optional(),
+  subject_type: z.enum(SUBJECT_TYPES).default('public'),
+  sector_identifier_uri: z
+    .url({ protocol: /^https$/, message: 'must be an https URL' })
+    .max(2000)
+    .optional(),
   access_token_format: z.enum(['jwt', 'opaque']).optional(),
   access_token_ttl: tokenTtl.optional(),
   id_token_ttl: tokenTtl.optional(),
   refresh_token_ttl: grantTtl.optional(),
   refresh_token_idle_ttl: grantTtl.optional(),
   id_token_claims: z.enum(['scope', 'minimal']).optional(),
+  request_uris: z.array(z.string()).max(100).default([]),
+  request_object_signing_alg: z.enum(REQUEST_OBJECT_SIGNING_ALGS).optional(),
+  request_object_encryption_alg: z.enum(DECRYPTION_ALGS).optional(),
+  request_object_encryption_enc: z.enum(CONTENT_ENCRYPTION).optional(),
   backchannel_logout_uri: uri.refine((text) => !text.includes('#'), 'must not have a fragment').optional(),
   backchannel_logout_session_required: z.boolean().default(false),
   frontchannel_logout_uri: uri.optional(),
   frontchannel_logout_session_required: z.boolean().default(false),
   require_pkce: z.boolean().default(false),
   require_pushed_authorization_requests: z.boolean().default(false),
+  require_signed_request_object: z.boolean().default(false),
   skip_consent: z.boolean().default(false),
   may_introspect: z.boolean().default(false),
 });
@@ -135,6 +160,10 @@ export const clientMetadata = fields.superRefine((client, context) => {
   const { frontchannel_logout_uri } = client;
   const framed = frontchannel_logout_uri && frontchannelUriProblem(frontchannel_logout_uri, client.redirect_uris);
   if (framed) problem('frontchannel_logout_uri', framed);
+  for (const value of client.request_uris) {
+    const reason = requestUriProblem(value);
+    if (reason !== undefined) problem('request_uris', `${JSON.stringify(value)} ${reason}`);
+  }
   if (usesCode && client.redirect_uris.length === 0) problem('redirect_uris', 'needs at least one redirect URI');
   if (client.grant_types.includes('refresh_token') && !usesCode && !client.grant_types.includes(DEVICE_GRANT)) {
     problem('grant_types', 'refresh_token needs authorization_code or device_code beside it');
@@ -152,12 +181,61 @@ export const clientMetadata = fields.superRefine((client, context) => {
   if (client.token_endpoint_auth_method === 'private_key_jwt' && !hasKeys) {
     problem('jwks', 'is needed for private_key_jwt, or jwks_uri');
   }
+  // RFC 9101 §10.5: nothing it could send would be accepted.
+  if (client.require_signed_request_object && !hasKeys) {
+    problem('jwks', 'is needed for require_signed_request_object, or jwks_uri');
+  }
+  // OpenID Connect Registration §2.
+  if (client.request_object_encryption_enc !== undefined && client.request_object_encryption_alg === undefined) {
+    problem('request_object_encryption_enc', 'needs request_object_encryption_alg beside it');
+  }
+  for (const [member, problemOfIt] of encryptionProblems(client)) problem(member, problemOfIt);
+  // OpenID Connect Core §8.1.
+  if (client.subject_type === 'pairwise' && client.sector_identifier_uri === undefined) {
+    const reason = sectorProblem(client.redirect_uris, client.application_type);
+    if (reason !== undefined) problem('sector_identifier_uri', reason);
+  }
   if (isPublic(client) && client.may_introspect) problem('may_introspect', 'is only for confidential clients');
   // RFC 8252 §8.6: anybody can pretend to be this client, so the person is asked each time.
   if (isPublic(client) && client.application_type === 'native' && client.skip_consent) {
     problem('skip_consent', 'is not possible for a public native client');
   }
 });
+
+/** What a client may want encrypted, by the first half of the members that say so. */
+export const ENCRYPTED = ['id_token', 'userinfo'] as const;
+export type Encrypted = (typeof ENCRYPTED)[number];
+/** The members of each: its `alg` and its `enc`. */
+type Encryption = { [K in `${Encrypted}_encrypted_response_alg`]?: EncryptionAlg | undefined } & {
+  [K in `${Encrypted}_encrypted_response_enc`]?: ContentEncryption | undefined;
+};
+
+/** What cannot be encrypted as a client asks: refused now, for the token endpoint could only fail. */
+function* encryptionProblems(
+  client: Encryption & { jwks?: PublicJwks | undefined; jwks_uri?: string | undefined },
+): Generator<[member: string, problem: string]> {
+  for (const what of ENCRYPTED) {
+    const alg = client[`${what}_encrypted_response_alg`];
+    // OpenID Connect Registration §2.
+    if (alg === undefined) {
+      const alone = client[`${what}_encrypted_response_enc`] !== undefined;
+      if (alone) yield [`${what}_encrypted_response_enc`, `needs ${what}_encrypted_response_alg beside it`];
+    } else if (client.jwks === undefined && client.jwks_uri === undefined) {
+      yield ['jwks', `is needed for ${what}_encrypted_response_alg, or jwks_uri`];
+    } else if (client.jwks !== undefined && encryptionKeysOf(client.jwks, alg).length === 0) {
+      yield ['jwks', `holds no key to encrypt to with ${alg}`];
+    }
+  }
+}
+
+/** The `enc` of what is encrypted, defaults filled in (OpenID Connect Registration §2). */
+export const encryptionDefaults = (client: Encryption): Encryption =>
+  Object.fromEntries(
+    ENCRYPTED.filter((what) => client[`${what}_encrypted_response_alg`] !== undefined).map((what) => [
+      `${what}_encrypted_response_enc`,
+      client[`${what}_encrypted_response_enc`] ?? DEFAULT_CONTENT_ENCRYPTION,
+    ]),
+  );
 
 export type ClientMetadata = z.infer<typeof clientMetadata>;
 export type ClientMetadataInput = z.input<typeof clientMetadata>;

@@ -13,6 +13,7 @@ import { drawHandle, readHandle } from '../store/handle.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import * as signOuts from '../store/sign-outs.ts';
 import { readHint } from '../tokens/id-token.ts';
+import { sidFor } from '../tokens/subject.ts';
 import { endIn } from './index.ts';
 
 /** A logout request, checked. */
@@ -50,13 +51,13 @@ export async function readLogoutRequest(
   const uri = get('post_logout_redirect_uri');
   // §2: only with a genuine hint; a name alone could be anybody's.
   const registered = hint !== undefined && uri !== undefined && client?.post_logout_redirect_uris.includes(uri);
-  const hinted = sessions.find(({ sid }) => sid === hint?.sid);
+  const hinted = client && sessions.find(({ sid }) => sidFor(deps, client, sid) === hint?.sid);
   const state = get('state');
   return {
     client,
     return_to: registered ? withQuery(uri, state === undefined ? {} : { state }) : undefined,
     session: hinted ?? sessions[0],
-    recognised: client !== undefined && hinted !== undefined,
+    recognised: hinted !== undefined,
   };
 }
 
@@ -113,22 +114,25 @@ export interface SignOutPage extends Pick<LogoutRequest, 'client' | 'return_to'>
 
 /** Opens the page of a sign-out in the browser it was done in; undefined in any other, and when it is too late. */
 export async function openSignOut(
-  { config, db, directory }: Pick<Deps, 'config' | 'db' | 'directory'>,
+  deps: Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>,
   handle: string,
   browser_hash: Buffer,
   now: Date,
 ): Promise<SignOutPage | undefined> {
+  const { config, db, directory } = deps;
   const key = readHandle(handle);
   const signedOut = key && (await signOuts.find(db, key, browser_hash, now));
   if (!signedOut) return undefined;
   const told = await signOuts.told(db, signedOut);
   const names = new Map(told.map(({ client_id, client_name }) => [client_id, client_name ?? client_id]));
+  const framed = told.map(async ({ client_id, frontchannel_logout_uri: uri, sid }) => {
+    const client = uri === null ? undefined : await directory.client(client_id);
+    return uri === null || !client ? [] : withQuery(uri, { iss: config.ISSUER, sid: sidFor(deps, client, sid) });
+  });
   return {
     client: signedOut.client_id === null ? undefined : await directory.client(signedOut.client_id),
     return_to: signedOut.return_to ?? undefined,
     told: [...names.values()],
-    frames: told.flatMap(({ frontchannel_logout_uri, sid }) =>
-      frontchannel_logout_uri === null ? [] : withQuery(frontchannel_logout_uri, { iss: config.ISSUER, sid }),
-    ),
+    frames: (await Promise.all(framed)).flat(),
   };
 }

@@ -4,7 +4,7 @@ import { secondsAfter } from '../protocol/numeric-date.ts';
 import * as notices from '../store/logout-notices.ts';
 import { issueLogoutToken } from '../tokens/logout-token.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'fetch' | 'log' | 'clock'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'clientKeys' | 'random' | 'fetch' | 'log' | 'clock'>;
 
 /** Deliveries under way at once, and how many of them one client may hold up. */
 const LANES = 10;

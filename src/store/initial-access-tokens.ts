@@ -10,6 +10,18 @@ export async function insert(trx: Trx, token: InitialAccessToken): Promise<void>
   await trx.insertInto('initial_access_tokens').values(token).execute();
 }
 
+/** Would a token count now? Nothing is used up. */
+export async function counts(db: Db, hash: Buffer, now: Date): Promise<boolean> {
+  const row = await db
+    .selectFrom('initial_access_tokens')
+    .select('token_id')
+    .where('hash', '=', hash)
+    .where('uses_left', '>', 0)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** Uses a token once; false when it is unknown, expired or used up. */
 export async function use(trx: Trx, hash: Buffer, now: Date): Promise<boolean> {
   const result = await trx

@@ -5,8 +5,10 @@ import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import type { PersonClaims } from '../protocol/claims.ts';
 import type { AuthMethod, GrantType } from '../protocol/client-metadata.ts';
 import type { KeyAlg } from '../protocol/key-alg.ts';
+import type { ContentEncryption, EncryptionAlg } from '../protocol/encryption-alg.ts';
 import type { PublicJwks } from '../protocol/jwks.ts';
 import type { ApplicationType } from '../protocol/redirect-uri.ts';
+import type { SubjectType } from '../protocol/sector.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 
 /** jsonb: read as a value, written as text (pg would write a JavaScript array as a Postgres one). */
@@ -37,12 +39,23 @@ export interface ClientsTable {
   scope: string[];
   allowed_origins: string[];
   id_token_signed_response_alg: SigningAlg;
+  id_token_encrypted_response_alg: Nullable<EncryptionAlg>;
+  id_token_encrypted_response_enc: Nullable<ContentEncryption>;
+  userinfo_signed_response_alg: Nullable<SigningAlg>;
+  userinfo_encrypted_response_alg: Nullable<EncryptionAlg>;
+  userinfo_encrypted_response_enc: Nullable<ContentEncryption>;
+  subject_type: SubjectType;
+  sector_identifier_uri: Nullable<string>;
   access_token_format: Nullable<TokenFormat>;
   access_token_ttl: Nullable<number>;
   id_token_ttl: Nullable<number>;
   refresh_token_ttl: Nullable<number>;
   refresh_token_idle_ttl: Nullable<number>;
   id_token_claims: Nullable<'scope' | 'minimal'>;
+  request_uris: string[];
+  request_object_signing_alg: Nullable<string>;
+  request_object_encryption_alg: Nullable<string>;
+  request_object_encryption_enc: Nullable<string>;
   backchannel_logout_uri: Nullable<string>;
   backchannel_logout_session_required: boolean;
   response_modes: Nullable<ResponseMode[]>;
@@ -53,6 +66,7 @@ export interface ClientsTable {
   frontchannel_logout_session_required: boolean;
   require_pkce: boolean;
   require_pushed_authorization_requests: boolean;
+  require_signed_request_object: boolean;
   skip_consent: boolean;
   may_introspect: boolean;
   registered_by: 'operator' | 'self';
@@ -251,6 +265,7 @@ export interface Database {
     retired_at: Nullable<Date>;
     withdrawn_at: Nullable<Date>;
   };
+  salts: { name: string; fingerprint: Buffer; sealed: Buffer };
   logout_notices: {
     notice_id: Generated<string>;
     client_id: string;

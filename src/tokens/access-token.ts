@@ -7,6 +7,7 @@ import { formatScope } from '../protocol/scope.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import { bucketOfId, drawHandle, drawId } from '../store/handle.ts';
 import type { Authorization } from './authorization.ts';
+import { subjectFor } from './subject.ts';
 import { rulesOf, termsOf } from './terms.ts';
 
 /** The `typ` of a JWT access token: what keeps it apart from an ID token (RFC 9068 §2.1). */
@@ -59,7 +60,7 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
       : deps.keys.active(alg, now);
   const claims = {
     iss: deps.config.ISSUER,
-    sub,
+    sub: person ? subjectFor(deps, client, sub) : sub,
     // One string unless several were asked for: many verifiers trip over an array.
     aud: aud.length === 1 ? aud[0]! : aud,
     client_id: client.client_id,

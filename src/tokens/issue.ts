@@ -5,6 +5,7 @@ import { narrowScope } from '../protocol/resource.ts';
 import { formatScope, OPENID } from '../protocol/scope.ts';
 import { issueAccessToken } from './access-token.ts';
 import type { Authorization } from './authorization.ts';
+import type { Seal } from './encryption.ts';
 import { issueIdToken } from './id-token.ts';
 import { rulesOf } from './terms.ts';
 
@@ -21,10 +22,11 @@ export interface TokenResponse {
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random'>;
 
-/** Makes the tokens of an authorization. Runs after the grant has committed: signing holds no transaction open. */
+/** Makes the tokens of an authorization; `seal` encrypts its ID token. Runs after the grant has committed: signing holds no transaction open. */
 export async function issue(
   deps: Needs,
   authorization: Authorization,
+  { seal }: { seal: Seal | undefined },
   now: Date,
 ): Promise<{ response: TokenResponse; jti: string }> {
   const { scope, resource, person, refresh_token } = authorization;
@@ -37,7 +39,7 @@ export async function issue(
   };
   if (refresh_token !== undefined) response.refresh_token = refresh_token;
   if (person && scope.includes(OPENID)) {
-    response.id_token = await issueIdToken(deps, authorization, person, access_token, now);
+    response.id_token = await issueIdToken(deps, authorization, person, { access_token, seal }, now);
   }
   return { response, jti };
 }

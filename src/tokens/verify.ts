@@ -14,7 +14,7 @@ import { ACCESS_TOKEN_TYP } from './access-token.ts';
 /** The client that POST /login issues to: in no registry, known to no grant. */
 export const BUILT_IN_CLIENT = 'postern';
 
-/** A live access token. Times are NumericDates. */
+/** A live access token. Times are NumericDates. `sub` is the real one, whatever the client is told. */
 export interface PresentedToken {
   format: 'jwt' | 'opaque';
   sub: string;
@@ -61,10 +61,11 @@ async function verifyJwt(deps: Needs, token: string, now: Date): Promise<Present
   // One read either way: a person's token lives and dies with its grant, a machine's by its own jti.
   if (claims.gid === undefined) return (await accessTokens.isRevoked(deps.db, claims.jti)) ? undefined : claims;
   const grant = await grants.findLive(deps.db, claims.gid, now);
-  return grant && { ...claims, requested_claims: grant.requested_claims };
+  // The token names the person as its client is told; the grant knows who that is.
+  return grant && { ...claims, sub: grant.sub, requested_claims: grant.requested_claims };
 }
 
-/** Checks signature, type, issuer and expiry, nothing that needs the store. */
+/** Checks signature, type, issuer and expiry, nothing that needs the store. `sub` is as the token says it. */
 export async function readAccessTokenJwt(
   { config, keys }: Pick<Deps, 'config' | 'keys'>,
   token: string,

@@ -42,5 +42,6 @@ function allOf(person: Person): Claims {
     ...(person.email !== null && { email: person.email, email_verified: person.email_verified }),
   };
   if ('phone_number' in all) all['phone_number_verified'] ??= false;
+  else delete all['phone_number_verified'];
   return all;
 }

@@ -8,7 +8,10 @@ import { rotateKeys } from './rotate-keys.ts';
 import { sweepExpired } from './sweep-expired.ts';
 import type { Worker } from './worker.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'secrets' | 'random' | 'fetch' | 'log' | 'clock'>;
+type Needs = Pick<
+  Deps,
+  'clientKeys' | 'clock' | 'config' | 'db' | 'directory' | 'fetch' | 'keys' | 'log' | 'random' | 'secrets'
+>;
 type Make = (deps: Needs) => Worker;
 
 export const workers = {

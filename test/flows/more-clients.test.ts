@@ -6,6 +6,7 @@ import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { presets } from '../../src/protocol/client-metadata.ts';
+import { SIGNING_ALGS } from '../../src/protocol/signing-alg.ts';
 import { deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';
 import { aClient, aPublicClient, aService, aUser, type AClient } from '../support/fixtures.ts';
 import { PNG } from '../support/images.ts';
@@ -106,6 +107,67 @@ test('openid-client: claims asked for by name, in the ID token and at userinfo (
   expect(tokens.claims()).not.toHaveProperty('given_name');
   const told = await client.fetchUserInfo(config, tokens.access_token, tokens.claims()!.sub);
   expect(told).toEqual({ sub: tokens.claims()!.sub, given_name: 'Ada' });
+});
+
+test.each(SIGNING_ALGS)(
+  'openid-client: the code flow by a request object signed with %s, by value and pushed (RFC 9101)',
+  async (alg) => {
+    const { privateKey, publicKey } = await jose.generateKeyPair(alg, { extractable: true });
+    const jwk = { ...(await jose.exportJWK(publicKey)), kid: 'signs' } as jose.JWK & { kty: 'RSA' };
+    const metadata = { redirect_uris: [REDIRECT_URI], jwks: { keys: [jwk] }, require_signed_request_object: true };
+    const config = await discovered(await aClient(deployment.test, metadata));
+    const pkceCodeVerifier = client.randomPKCECodeVerifier();
+    const expectedState = client.randomState();
+    const parameters = {
+      redirect_uri: REDIRECT_URI,
+      scope: 'openid email',
+      state: expectedState,
+      max_age: '600',
+      code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+    };
+    const url = await client.buildAuthorizationUrlWithJAR(config, parameters, { key: privateKey, kid: 'signs' });
+    expect(url.searchParams.has('state')).toBe(false);
+    const visitor = new Visitor(deployment.issuer);
+    const callback = await visitor.authorize(url, { username });
+    const tokens = await client.authorizationCodeGrant(config, callback, {
+      pkceCodeVerifier,
+      expectedState,
+      maxAge: 600,
+    });
+    expect(tokens.scope).toBe('openid email');
+
+    const again = await client.buildAuthorizationUrlWithJAR(config, parameters, { key: privateKey, kid: 'signs' });
+    const pushed = await client.buildAuthorizationUrlWithPAR(config, again.searchParams);
+    const { searchParams } = await visitor.authorize(pushed, { username });
+    expect(searchParams.get('state')).toBe(expectedState);
+    expect(searchParams.has('code')).toBe(true);
+  },
+);
+
+test('oauth4webapi: a request object of its own, encrypted to a key of our JWKS with jose (RFC 9101 §6.1)', async () => {
+  const jwk = { ...(await jose.exportJWK(keys.publicKey)), kid: 'one', kty: 'EC' as const };
+  const metadata = {
+    redirect_uris: [REDIRECT_URI],
+    jwks: { keys: [jwk] },
+    request_object_encryption_alg: 'ECDH-ES' as const,
+  };
+  const { client_id } = await aClient(deployment.test, metadata);
+  const issuer = new URL(deployment.issuer);
+  const discovery = await oauth.discoveryRequest(issuer, { [oauth.allowInsecureRequests]: true });
+  const as = await oauth.processDiscoveryResponse(issuer, discovery);
+  const state = oauth.generateRandomState();
+  const parameters = { response_type: 'code', redirect_uri: REDIRECT_URI, scope: 'openid', state };
+  const signed = await oauth.issueRequestObject(as, { client_id }, parameters, { key: keys.privateKey, kid: 'one' });
+  const ours = (await (await fetch(as.jwks_uri!)).json()) as jose.JSONWebKeySet;
+  const key = ours.keys.find(({ use, alg }) => use === 'enc' && alg === 'ECDH-ES')!;
+  const request = await new jose.CompactEncrypt(Buffer.from(signed))
+    .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A256GCM', kid: key.kid!, cty: 'oauth-authz-req+jwt' })
+    .encrypt(await jose.importJWK(key, 'ECDH-ES'));
+  const url = new URL(as.authorization_endpoint!);
+  url.search = new URLSearchParams({ client_id, request }).toString();
+  const callback = await new Visitor(deployment.issuer).authorize(url, { username });
+  expect(oauth.validateAuthResponse(as, { client_id }, callback, state).get('code')).toBeTruthy();
 });
 
 test('openid-client: the device flow, polled while the person decides (RFC 8628)', async () => {

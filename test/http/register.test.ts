@@ -146,6 +146,8 @@ describe('RFC 7591 §3: client registration', () => {
     ['the implicit response type', { response_types: ['token'] }, 'invalid_client_metadata'],
     ['client_credentials', { grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
     ['private_key_jwt without keys', { token_endpoint_auth_method: 'private_key_jwt' }, 'invalid_client_metadata'],
+    ['a request_uri over http', { request_uris: ['http://my.example/r.jwt'] }, 'invalid_client_metadata'],
+    ['request objects without a signature', { request_object_signing_alg: 'none' }, 'invalid_client_metadata'],
     ['a login page over http', { initiate_login_uri: 'http://my.example/start' }, 'invalid_client_metadata'],
     ['a software_id that is no text', { software_id: 7 }, 'invalid_client_metadata'],
     ['a hybrid response type', { response_types: ['code id_token'] }, 'invalid_client_metadata'],

@@ -9,6 +9,7 @@ test('RFC 7591 §2: what is left out has its default', () => {
   expect(clientMetadata.parse({ redirect_uris })).toEqual({
     application_type: 'web',
     token_endpoint_auth_method: 'client_secret_basic',
+    subject_type: 'public',
     require_auth_time: false,
     grant_types: ['authorization_code'],
     scope: 'openid profile email',
@@ -19,6 +20,8 @@ test('RFC 7591 §2: what is left out has its default', () => {
     contacts: [],
     require_pkce: false,
     require_pushed_authorization_requests: false,
+    require_signed_request_object: false,
+    request_uris: [],
     backchannel_logout_session_required: false,
     frontchannel_logout_session_required: false,
     skip_consent: false,
@@ -42,6 +45,34 @@ test('spec.md §What the service does 4: the implicit flow is not offered', () =
 
 test('RFC 9700 §2.4: the password grant cannot be registered', () => {
   expect(problems({ redirect_uris, grant_types: ['password'] })).not.toEqual([]);
+});
+
+test.each([
+  ['over http', 'http://app.example.test/r.jwt', 'must use https'],
+  ['with user information', 'https://a:b@app.example.test/r.jwt', 'must not hold user information'],
+  ['of another scheme', 'file:///r.jwt', 'must be an https URL'],
+  ['that is no URI', '/r.jwt', 'must be an https URL'],
+  ['with a space', 'https://app.example.test/r jwt', 'must be an https URL'],
+  ['of 513 characters', `https://app.example.test/${'x'.repeat(488)}`, 'must have at most 512 characters'],
+])('OpenID Connect Registration §2: a request_uri %s cannot be registered', (_what, request_uri, message) => {
+  expect(problems({ redirect_uris, request_uris: [request_uri] })).toEqual([
+    `request_uris ${JSON.stringify(request_uri)} ${message}`,
+  ]);
+});
+
+test('OpenID Connect Registration §2: what a client registers of its request objects', () => {
+  const jwks = { keys: [{ kty: 'EC' }] };
+  const request_uris = ['https://app.example.test/r.jwt#fragment', 'http://localhost:8080/r.jwt'];
+  const [request_object_encryption_alg, request_object_encryption_enc] = ['ECDH-ES', 'A128CBC-HS256'];
+  const encryption = { request_object_encryption_alg, request_object_encryption_enc };
+  expect(problems({ redirect_uris, request_uris, request_object_signing_alg: 'PS256', ...encryption })).toEqual([]);
+  expect(problems({ redirect_uris, request_object_encryption_enc })).toEqual([
+    'request_object_encryption_enc needs request_object_encryption_alg beside it',
+  ]);
+  expect(problems({ redirect_uris, jwks, require_signed_request_object: true })).toEqual([]);
+  expect(problems({ redirect_uris, require_signed_request_object: true })).toEqual([
+    'jwks is needed for require_signed_request_object, or jwks_uri',
+  ]);
 });
 
 test('RFC 6749 §4.4: client_credentials is only for confidential clients', () => {
@@ -77,6 +108,10 @@ test.each([
   ['the origin null', { allowed_origins: ['null'] }],
   ['the origin *', { allowed_origins: ['*'] }],
   ['an algorithm with a shared secret', { id_token_signed_response_alg: 'HS256' }],
+  ['request objects without a signature', { request_object_signing_alg: 'none' }],
+  ['request objects with a shared secret', { request_object_signing_alg: 'HS256' }],
+  ['RSA1_5', { request_object_encryption_alg: 'RSA1_5' }],
+  ['a shared secret to encrypt with', { request_object_encryption_alg: 'dir' }],
   ['no algorithm', { id_token_signed_response_alg: 'none' }],
   ['a scope that cannot be one', { scope: 'openid "quoted"' }],
   ['an empty name', { client_name: '' }],

@@ -1,6 +1,7 @@
 /** The application under test: real Postgres, real keys, real hashing; time stands still until it is moved. */
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../src/app.ts';
+import { createRequestUris } from '../../src/authorize/request-uri.ts';
 import { createDirectory } from '../../src/clients/directory.ts';
 import { createGuesses } from '../../src/clients/guesses.ts';
 import { createClientKeys } from '../../src/clients/jwks.ts';
@@ -42,6 +43,8 @@ export interface TestAppOptions {
   clock?: TestClock;
   /** Another application's database: two processes on one store. */
   database?: TestDatabase;
+  /** What others' addresses answer, instead of the network. */
+  fetch?: Deps['fetch'];
 }
 
 /** Builds an application on a database of its own. Volume limits are off unless asked for. */
@@ -54,7 +57,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   const defaults = configWith(loadConfig('command', {}), { SECRET_KEYS: [TEST_SECRET_KEY], ...unlimited });
   const config = configWith(defaults, { ISSUER: 'https://id.example.test', ...options.config });
   const secrets = createSecrets(config.SECRET_KEYS, random);
-  const fetch = createOutbound({ allow: config.OUTBOUND_ALLOW });
+  const fetch = options.fetch ?? createOutbound({ allow: config.OUTBOUND_ALLOW });
   const { db } = database;
   const deps: Deps = {
     config,
@@ -68,6 +71,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     random,
     fetch,
     clientKeys: createClientKeys(fetch, () => clock.now().getTime()),
+    requestUris: createRequestUris(fetch, () => clock.now().getTime()),
     log,
   };
   await ensureKeys(db, secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], clock.now());

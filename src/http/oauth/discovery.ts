@@ -11,8 +11,11 @@ import { responseModes } from '../../authorize/response-modes.ts';
 import { grants } from '../../grants/index.ts';
 import { metContext, readContexts } from '../../protocol/acr.ts';
 import { RESPONSE_TYPES } from '../../protocol/authorization-request.ts';
+import { CONTENT_ENCRYPTION, ENCRYPTION_ALGS } from '../../protocol/encryption-alg.ts';
 import { ASSERTION_ALGS } from '../../protocol/jwt-assertion.ts';
 import { CODE_CHALLENGE_METHODS } from '../../protocol/pkce.ts';
+import { REQUEST_OBJECT_SIGNING_ALGS } from '../../protocol/request-object.ts';
+import { SUBJECT_TYPES } from '../../protocol/sector.ts';
 import { isUnavailable } from '../../store/db.ts';
 import { WAYS_TO_SIGN_IN } from '../../users/sign-in.ts';
 import { route } from '../request.ts';
@@ -97,8 +100,13 @@ export async function metadata({
     response_types_supported: RESPONSE_TYPES,
     response_modes_supported: Object.keys(responseModes),
     grant_types_supported: Object.keys(grants),
-    subject_types_supported: ['public'],
+    subject_types_supported: SUBJECT_TYPES,
     id_token_signing_alg_values_supported: SIGNING_ALGS,
+    id_token_encryption_alg_values_supported: ENCRYPTION_ALGS,
+    id_token_encryption_enc_values_supported: CONTENT_ENCRYPTION,
+    userinfo_signing_alg_values_supported: SIGNING_ALGS,
+    userinfo_encryption_alg_values_supported: ENCRYPTION_ALGS,
+    userinfo_encryption_enc_values_supported: CONTENT_ENCRYPTION,
     token_endpoint_auth_methods_supported: Object.keys(authMethods),
     revocation_endpoint_auth_methods_supported: Object.keys(authMethods),
     introspection_endpoint_auth_methods_supported: secretMethods,
@@ -129,9 +137,13 @@ export async function metadata({
       ...claims,
     ],
     claims_parameter_supported: true,
-    request_parameter_supported: false,
-    // Its default is true (OpenID Connect Discovery §3), so it has to be said.
-    request_uri_parameter_supported: false,
+    request_parameter_supported: true,
+    request_uri_parameter_supported: true,
+    require_request_uri_registration: true,
+    require_signed_request_object: config.REQUIRE_SIGNED_REQUEST_OBJECT,
+    request_object_signing_alg_values_supported: REQUEST_OBJECT_SIGNING_ALGS,
+    request_object_encryption_alg_values_supported: config.ENCRYPTION_ALGS,
+    request_object_encryption_enc_values_supported: CONTENT_ENCRYPTION,
     authorization_response_iss_parameter_supported: true,
   };
 }
