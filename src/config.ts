@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { contextsProblem } from './protocol/acr.ts';
 import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
 import { DECRYPTION_ALGS } from './protocol/key-alg.ts';
 import { SIGNING_ALGS } from './protocol/signing-alg.ts';
@@ -20,6 +21,18 @@ const list = z.string().transform((text) =>
     .map((part) => part.trim())
     .filter((part) => part !== ''),
 );
+
+const isWebUrl = (text: string): boolean => /^https?:/.test(text) && URL.canParse(text);
+
+/** `issuer=jwks_uri` entries: whose software statements count (RFC 7591 §2.3), and where the keys for them are. */
+const statementIssuers = list
+  .transform((entries) => entries.map((entry) => /^([^=]+)=(.+)$/.exec(entry)?.slice(1) ?? []))
+  .refine(
+    (pairs) => pairs.every((pair) => pair.length === 2 && pair.every(isWebUrl)),
+    'must be issuer=jwks_uri entries',
+  )
+  .transform((pairs) => pairs.map(([issuer, jwks_uri]) => ({ issuer: issuer!, jwks_uri: jwks_uri! })))
+  .default([]);
 
 const environment = z.object({
   NODE_ENV: z.string().optional(),
@@ -41,6 +54,7 @@ const environment = z.object({
   TRUST_PROXY: list.refine((entries) => entries.every(isNetwork), 'must be addresses or CIDR ranges').default([]),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   REQUIRE_PUSHED_AUTHORIZATION_REQUESTS: z.stringbool().default(false),
+  REQUIRE_SIGNED_REQUEST_OBJECT: z.stringbool().default(false),
   REQUIRE_PKCE: z.enum(['public', 'all']).default('public'),
   AUTHORIZATION_CODE_TTL: seconds(1, 600, 60),
   ACCESS_TOKEN_TTL: seconds(1, MAX_TOKEN_TTL, 600),
@@ -51,6 +65,12 @@ const environment = z.object({
   SESSION_TTL: seconds(60, MAX_GRANT_TTL, 1_209_600),
   SESSION_IDLE_TTL: seconds(60, MAX_GRANT_TTL, 86_400),
   ID_TOKEN_CLAIMS: z.enum(['scope', 'minimal']).default('scope'),
+  ACR_VALUES: list
+    .superRefine((entries, context) => {
+      const message = contextsProblem(entries);
+      if (message !== undefined) context.addIssue({ code: 'custom', message, input: entries });
+    })
+    .default([]),
   CLIENT_ASSERTION_AUDIENCE: z.enum(['any', 'issuer']).default('any'),
   OUTBOUND_ALLOW: list
     .refine((entries) => entries.every((entry) => /^[^\s/]+:\d{1,5}$/.test(entry)), 'must be host:port entries')
@@ -62,12 +82,18 @@ const environment = z.object({
     .default(['RS256', 'ES256']),
   ACCESS_TOKEN_SIGNING_ALG: z.enum(SIGNING_ALGS).default('RS256'),
   ENCRYPTION_ALGS: list.pipe(z.array(z.enum(DECRYPTION_ALGS)).min(1)).default([...DECRYPTION_ALGS]),
+  KEY_ROTATION_INTERVAL: seconds(0, MAX_GRANT_TTL, 7_776_000).refine(
+    (interval) => interval === 0 || interval >= 86_400,
+    'must be 0, or 86400 at least',
+  ),
   PASSWORD_MIN_LENGTH: integer(8, 64, 8),
   REGISTRATION: z.enum(['off', 'token', 'open']).default('off'),
   REGISTRATION_SCOPE: z.string().default('openid profile email offline_access'),
+  SOFTWARE_STATEMENT_ISSUERS: statementIssuers,
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   TOKEN_RATE_LIMIT: seconds(0, 10_000_000, 0),
   ADMIN_RATE_LIMIT: seconds(0, 1_000_000, 600),
+  AUTHORIZE_RATE_LIMIT: seconds(0, 10_000_000, 600),
 });
 
 /** An address, or a range in CIDR notation. */

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { KeyRing } from './keys/index.ts';
 import type { Secrets } from './keys/secrets.ts';
+import type { RequestUris } from './authorize/request-uri.ts';
 import type { Directory } from './clients/directory.ts';
 import type { Guesses } from './clients/guesses.ts';
 import type { ClientKeys } from './clients/jwks.ts';
@@ -21,6 +22,8 @@ export interface Deps {
   readonly guesses: Guesses;
   /** The public keys of clients. */
   readonly clientKeys: ClientKeys;
+  /** The request objects that clients publish. */
+  readonly requestUris: RequestUris;
   readonly passwords: PasswordHasher;
   /** The time now; a door reads it once per request. */
   readonly clock: () => Date;

@@ -2,6 +2,7 @@
 /** The process: config -> deps -> app -> listen -> close. The commands get `start` and `open` handed in. */
 import { join, resolve } from 'node:path';
 import closeWithGrace from 'close-with-grace';
+import { createRequestUris } from './authorize/request-uri.ts';
 import { run, type Opened } from './cli/index.ts';
 import { adminResource } from './admin/index.ts';
 import { createDirectory } from './clients/directory.ts';
@@ -78,6 +79,7 @@ function buildDeps(config: Config, log: Deps['log'], db: Db, clock: DisciplinedC
     random,
     fetch,
     clientKeys: createClientKeys(fetch, () => performance.now()),
+    requestUris: createRequestUris(fetch, () => performance.now()),
     log,
   });
 }

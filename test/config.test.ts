@@ -37,6 +37,7 @@ test('contract: an empty environment is a whole configuration in development', (
     SIGNING_ALGS: ['RS256', 'ES256'],
     LOGIN_RATE_LIMIT: 60,
     TOKEN_RATE_LIMIT: 0,
+    AUTHORIZE_RATE_LIMIT: 600,
   });
 });
 
@@ -135,6 +136,19 @@ test.each([
   expect(found).not.toContain('marker-password');
 });
 
+test('RFC 7591 §2.3: whose software statements count is read as pairs; anything else is a problem', () => {
+  const SOFTWARE_STATEMENT_ISSUERS = 'https://a.example=https://a.example/jwks?x=y, https://b.example/t=http://b:1/';
+  expect(loadConfig('command', { SOFTWARE_STATEMENT_ISSUERS })).toMatchObject({
+    SOFTWARE_STATEMENT_ISSUERS: [
+      { issuer: 'https://a.example', jwks_uri: 'https://a.example/jwks?x=y' },
+      { issuer: 'https://b.example/t', jwks_uri: 'http://b:1/' },
+    ],
+  });
+  for (const wrong of ['https://a.example', 'https://a.example=', '=https://a.example', 'a=b', 'https://a=file:///x']) {
+    expect(problemsOf('command', { SOFTWARE_STATEMENT_ISSUERS: wrong }), wrong).toHaveLength(1);
+  }
+});
+
 test('ASVS 14.2.1: configuration is shown with its secrets masked', () => {
   const shown = describeConfig(loadConfig('serve', PRODUCTION));
   expect(shown).toMatchObject({ DATABASE_URL: '(hidden)', SECRET_KEYS: '(hidden)', ISSUER: 'https://id.example.test' });
@@ -175,6 +189,10 @@ test.each([
   ['AUTHORIZATION_CODE_TTL', '0'],
   ['REFRESH_TOKEN_RETRY_WINDOW', '61'],
   ['PASSWORD_MIN_LENGTH', '7'],
+  ['ENCRYPTION_ALGS', 'RSA1_5'],
+  ['ENCRYPTION_ALGS', 'dir'],
+  ['KEY_ROTATION_INTERVAL', '86399'],
+  ['KEY_ROTATION_INTERVAL', '-1'],
 ])('contract: %s=%s is refused', (name, value) => {
   expect(problemsOf('command', { [name]: value }).join('\n')).toContain(name);
 });
@@ -182,6 +200,15 @@ test.each([
 test('contract: TRUST_PROXY takes addresses and ranges', () => {
   const { TRUST_PROXY } = loadConfig('command', { TRUST_PROXY: '10.0.0.1, 10.0.0.0/8,fd00::/8,::1' });
   expect(TRUST_PROXY).toEqual(['10.0.0.1', '10.0.0.0/8', 'fd00::/8', '::1']);
+});
+
+test('config: ACR_VALUES are entries of a name and what it needs', () => {
+  const ACR_VALUES = 'urn:mace:incommon:iap:silver=1, https://refeds.org/profile/mfa=2,phrh=hwk+user';
+  expect(problemsOf('command', { ACR_VALUES })).toEqual([]);
+  expect(loadConfig('command', { ACR_VALUES }).ACR_VALUES).toHaveLength(3);
+  expect(problemsOf('command', { ACR_VALUES: 'silver' })).toEqual([
+    'ACR_VALUES is "silver": must be name=methods entries, the methods joined by +',
+  ]);
 });
 
 test('the configuration is frozen', () => {
@@ -204,6 +231,6 @@ test('contract: .env.example lists every variable with its default', () => {
     const value = defaults[name as keyof Config];
     // What has no default may show an example.
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
-    expect(listed.get(name), name).toBe(Array.isArray(value) ? value.join(',') : String(value));
+    expect(listed.get(name), name).toBe(Array.isArray(value) ? (value as string[]).join(',') : String(value));
   }
 });

@@ -94,3 +94,14 @@ test('no file is a drawer for the rest, and none is longer than 400 lines', () =
   const long = sources.filter(({ text }) => text.split('\n').length > 400);
   expect(long.map(({ file }) => file)).toEqual([]);
 });
+
+test('every function and interface that these rooms export says in a sentence what it is', () => {
+  const exported =
+    /(\*\/\n)?^export (?:async function|function|interface|const \w+(?:: \w+)? = (?:async )?\() ?(\w*).*/gm;
+  const silent = sources
+    .filter(({ file }) => ['store', 'protocol', 'clients'].includes(file.startsWith('src/') ? roomOf(file) : ''))
+    .flatMap(({ file, text }) =>
+      [...text.matchAll(exported)].filter(([, said]) => said === undefined).map(([line]) => `${file}: ${line}`),
+    );
+  expect(silent).toEqual([]);
+});

@@ -1,6 +1,14 @@
 /** Clients as operators keep them: RFC 7591 documents, and their secrets. */
 import { z } from 'zod';
-import { describeClient, register, removeClient, replaceClient, type ClientDocument } from '../clients/register.ts';
+import {
+  describeClient,
+  insertClient,
+  OPERATORS,
+  removeClient,
+  replaceClient,
+  type ClientDocument,
+} from '../clients/register.ts';
+import { fetchSector, type Sector } from '../clients/sector.ts';
 import { clientId, clientMetadataFields, clientSecret, type ClientMetadataInput } from '../protocol/client-metadata.ts';
 import * as store from '../store/clients.ts';
 import type { Trx } from '../store/db.ts';
@@ -83,23 +91,34 @@ export const clients: AdminResource = {
   create: createOf({
     body,
     once: ['client_secret', 'client_secret_expires_at'],
-    async run(call, _ids, given) {
+    prepare: ({ deps }, _ids, given) => fetchSector(deps, writable(given), undefined, { trusted: true }),
+    async run(call, _ids, given, sector: Sector | undefined) {
+      const { deps, by, now } = call;
       const { client_id, client_secret } = given;
       const registration = { client_id, client_secret, metadata: writable(given) };
-      return written(call, await register(call.deps, registration, call.by, call.now));
+      return written(call, await insertClient(deps, deps.db as Trx, registration, sector, OPERATORS, by, now));
     },
   }),
   replace: replaceOf({
     body,
     writable,
-    async run(call, { client_id }, given) {
+    async prepare({ deps }, { client_id }, given) {
+      const present = await store.find(deps.db, client_id!);
+      // Who changes a client that registered itself does not make its address an operator's.
+      const trusted = present?.registered_by === 'operator';
+      return fetchSector(deps, writable(given), present, { trusted });
+    },
+    async run(call, { client_id }, given, sector: Sector | undefined) {
       if (given.client_id !== undefined && given.client_id !== client_id) {
         throw new Problem('invalid', 'client_id is another one than that of the path');
       }
       if (given.client_secret !== undefined) throw new Problem('invalid', 'secrets are added at /secrets');
       const trx = call.deps.db as Trx;
       const present = (await store.findLocked(trx, client_id!))!;
-      return written(call, await replaceClient(call.deps, trx, present, writable(given), {}, call.by, call.now));
+      return written(
+        call,
+        await replaceClient(call.deps, trx, present, writable(given), sector, {}, call.by, call.now),
+      );
     },
   }),
   remove: ({ deps, by, now }, { client_id }) => removeClient(deps, client_id!, by, now),

@@ -22,11 +22,11 @@ export type Operation = Common &
   (
     | { kind: 'list'; method: 'GET'; list: List; query: z.ZodObject }
     | { kind: 'get'; method: 'GET' }
-    | { kind: 'create'; method: 'POST'; create: Create }
-    | { kind: 'replace'; method: 'PUT'; replace: Replace }
-    | { kind: 'update'; method: 'PATCH'; replace: Replace }
+    | { kind: 'create'; method: 'POST'; create: Create<unknown, unknown> }
+    | { kind: 'replace'; method: 'PUT'; replace: Replace<unknown, unknown> }
+    | { kind: 'update'; method: 'PATCH'; replace: Replace<unknown, unknown> }
     | { kind: 'delete'; method: 'DELETE'; remove: NonNullable<AdminResource['remove']> }
-    | { kind: 'action'; method: 'POST'; action: Action }
+    | { kind: 'action'; method: 'POST'; action: Action<unknown, unknown> }
   );
 
 /** Everything that can be done with a kind of thing. */

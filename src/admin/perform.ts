@@ -10,7 +10,7 @@ import * as idempotencyKeys from '../store/idempotency-keys.ts';
 import { readQuery } from './list.ts';
 import type { Operation } from './operation.ts';
 import { invalidBody, invalidQuery, Problem, problemOf } from './problem.ts';
-import type { Call, Ids, Item } from './resource.ts';
+import type { Action, Call, Create, Ids, Item, Replace } from './resource.ts';
 
 /** What somebody asks for: parsed JSON and decoded text, nothing checked yet. */
 export interface AdminRequest {
@@ -54,14 +54,14 @@ export async function perform(
     if (operation.kind === 'list') return await readList(call, operation, request);
     if (operation.kind === 'get')
       return shown(operation, requireFound(operation, await find(call, operation, request)));
-    const body = await prepared(call, operation, request);
+    const input = await prepared(call, operation, request);
     const answer = await transact(deps.db, async (trx) => {
       // Inside, so that a refusal in any form of the parties' rolls back.
       try {
         const inside: Call = { ...call, deps: { ...deps, db: trx } };
         return await (request.idempotency
-          ? once(inside, operation, { ...request, idempotency: request.idempotency }, body)
-          : write(inside, operation, request, body));
+          ? once(inside, operation, { ...request, idempotency: request.idempotency }, input)
+          : write(inside, operation, request, input));
       } catch (error) {
         throw problemOf(error) ?? error;
       }
@@ -109,17 +109,35 @@ async function readList(
   return { status: 200, body, ...(next !== undefined && { next }) };
 }
 
-/** The body, checked; for a merge patch only its shape is, until what it changes is known. */
-async function prepared(call: Call, operation: Writing, { ids, body }: AdminRequest): Promise<unknown> {
-  if (operation.kind === 'delete') return undefined;
+/** What a write works with: the body, checked, and what was made of it before the transaction. */
+interface Input {
+  /** Of a merge patch only the shape is checked, until what it changes is held. */
+  body: unknown;
+  made: unknown;
+}
+
+async function prepared(call: Call, operation: Writing, request: AdminRequest): Promise<Input> {
+  const { ids, body: sent } = request;
+  if (operation.kind === 'delete') return { body: undefined, made: undefined };
   if (operation.kind === 'update') {
-    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
-    throw new Problem('invalid', 'a merge patch is a JSON object (RFC 7396)');
+    if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) {
+      throw new Problem('invalid', 'a merge patch is a JSON object (RFC 7396)');
+    }
+    const { prepare } = operation.replace;
+    if (!prepare) return { body: sent, made: undefined };
+    const present = requireFound(operation, await find(call, operation, request));
+    return { body: sent, made: await prepare(call, ids, documentFor(operation, sent, present)) };
   }
-  if (operation.kind === 'replace') return parse(operation.replace.body, body);
-  const writer = operation.kind === 'create' ? operation.create : operation.action;
-  const parsed = parse(writer.body, body);
-  return writer.prepare ? writer.prepare(call, ids, parsed) : parsed;
+  const writer = writerOf(operation);
+  const body = parse(writer.body, sent);
+  return { body, made: await writer.prepare?.(call, ids, body) };
+}
+
+function writerOf(
+  operation: Exclude<Writing, { kind: 'delete' }>,
+): Create<unknown, unknown> | Replace<unknown, unknown> | Action<unknown, unknown> {
+  if (operation.kind === 'create') return operation.create;
+  return operation.kind === 'action' ? operation.action : operation.replace;
 }
 
 function parse(schema: z.ZodType, body: unknown): unknown {
@@ -133,7 +151,7 @@ async function once(
   call: Call,
   operation: Writing,
   request: AdminRequest & { idempotency: idempotencyKeys.KeyOf },
-  body: unknown,
+  input: Input,
 ): Promise<AdminAnswer> {
   const { deps, now } = call;
   const trx = deps.db as Parameters<typeof idempotencyKeys.claim>[0];
@@ -153,7 +171,7 @@ async function once(
       replayed: true,
     };
   }
-  const answer = await write(call, operation, request, body);
+  const answer = await write(call, operation, request, input);
   await idempotencyKeys.keep(trx, {
     ...request.idempotency,
     request_hash,
@@ -165,11 +183,16 @@ async function once(
   return answer;
 }
 
-async function write(call: Call, operation: Writing, request: AdminRequest, body: unknown): Promise<AdminAnswer> {
+async function write(
+  call: Call,
+  operation: Writing,
+  request: AdminRequest,
+  { body, made }: Input,
+): Promise<AdminAnswer> {
   const { ids } = request;
   const { resource, status } = operation;
   if (operation.kind === 'create') {
-    const item = await operation.create.run(call, ids, body);
+    const item = await operation.create.run(call, ids, body, made);
     const location =
       resource.id === undefined ? undefined : `${fill(resource.path, ids)}/${segment(item[resource.id])}`;
     return { ...shown(operation, item), status, ...(location !== undefined && { location }) };
@@ -177,7 +200,7 @@ async function write(call: Call, operation: Writing, request: AdminRequest, body
   if (operation.kind === 'action') {
     // What the action is about has to be there, and unchanged if the caller says so.
     if (!operation.action.collection && resource.find) await requireMatch(call, operation, request);
-    const answer = await operation.action.run(call, ids, body);
+    const answer = await operation.action.run(call, ids, body, made);
     return answer === undefined ? { status } : { status, body: answer };
   }
   if (operation.kind === 'delete') {
@@ -191,7 +214,7 @@ async function write(call: Call, operation: Writing, request: AdminRequest, body
     creates && !request.if_match
       ? await find(call, operation, request, true)
       : await requireMatch(call, operation, request);
-  const item = await replace.run(call, ids, documentFor(operation, body, present), present);
+  const item = await replace.run(call, ids, documentFor(operation, body, present), made, present);
   if (present !== undefined) return shown(operation, item);
   return { ...shown(operation, item), status: 201, location: fill(operation.path, ids) };
 }

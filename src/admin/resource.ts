@@ -55,24 +55,25 @@ export interface List<Filters = Record<string, unknown>> {
   estimate?(call: Call): Promise<number>;
 }
 
-/** Something that writes, with slow work (hashing a password) before its transaction. */
-interface Prepared<Body> {
+/** Something that writes, and its slow work (hashing a password, fetching a document), which no transaction waits for. */
+interface Prepared<Body, Made> {
   body: z.ZodType<Body>;
-  /** What it returns is the body that `run` gets. */
-  prepare?(call: Call, ids: Ids, body: Body): Promise<Body>;
+  /** Before the transaction. `run` gets what it made, and must not trust that nothing changed meanwhile. */
+  prepare?(call: Call, ids: Ids, body: Body): Promise<Made>;
 }
 
-export interface Create<Body = unknown> extends Prepared<Body> {
+/** POST that makes one. */
+export interface Create<Body = unknown, Made = undefined> extends Prepared<Body, Made> {
   summary?: string;
-  run(call: Call, ids: Ids, body: Body): Promise<Item>;
+  run(call: Call, ids: Ids, body: Body, made: Made): Promise<Item>;
   /** Members of the answer that are shown this once: no stored answer has them. */
   once?: readonly string[];
 }
 
-export interface Replace<Body = unknown> {
-  body: z.ZodType<Body>;
+/** PUT, and PATCH, which is a PUT of what the patch makes. */
+export interface Replace<Body = unknown, Made = undefined> extends Prepared<Body, Made> {
   /** `present` is undefined only where `creates` is set. */
-  run(call: Call, ids: Ids, body: Body, present: Item | undefined): Promise<Item>;
+  run(call: Call, ids: Ids, body: Body, made: Made, present: Item | undefined): Promise<Item>;
   /** PUT at a name that is free makes the thing. */
   creates?: boolean;
   /** What of an item a body may hold: the target of a merge patch. */
@@ -80,7 +81,7 @@ export interface Replace<Body = unknown> {
 }
 
 /** A verb that is none of the usual ones: POST at `<one>/<name>`, or `<all>/<name>` with `collection`. */
-export interface Action<Body = unknown> extends Prepared<Body> {
+export interface Action<Body = unknown, Made = undefined> extends Prepared<Body, Made> {
   summary: string;
   /** On all of them instead of on one. */
   collection?: boolean;
@@ -88,7 +89,7 @@ export interface Action<Body = unknown> extends Prepared<Body> {
   /** It changes nothing, so `<subject>:read` is enough. */
   reads?: boolean;
   once?: readonly string[];
-  run(call: Call, ids: Ids, body: Body): Promise<Item | undefined>;
+  run(call: Call, ids: Ids, body: Body, made: Made): Promise<Item | undefined>;
 }
 
 /** A kind of thing. What it lacks cannot be done. */
@@ -108,19 +109,19 @@ export interface AdminResource {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   list?: List<any>;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  create?: Create<any>;
+  create?: Create<any, any>;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  replace?: Replace<any>;
+  replace?: Replace<any, any>;
   /** False when there was none: DELETE is idempotent. */
   remove?(call: Call, ids: Ids): Promise<boolean>;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  actions?: Readonly<Record<string, Action<any>>>;
+  actions?: Readonly<Record<string, Action<any, any>>>;
 }
 
-/** A row of the table, with the types of its bodies checked against its schemas. */
-export const replaceOf = <Body>(replace: Replace<Body>): Replace<Body> => replace;
-export const createOf = <Body>(create: Create<Body>): Create<Body> => create;
-export const actionOf = <Body>(action: Action<Body>): Action<Body> => action;
+/** A part of a row, its bodies' types checked against its schemas. */
+export const replaceOf = <Body, Made = undefined>(replace: Replace<Body, Made>): Replace<Body, Made> => replace;
+export const createOf = <Body, Made = undefined>(create: Create<Body, Made>): Create<Body, Made> => create;
+export const actionOf = <Body, Made = undefined>(action: Action<Body, Made>): Action<Body, Made> => action;
 export const listOf = <Shape extends z.ZodRawShape>(
-  list: { filters: z.ZodObject<Shape> } & List<z.infer<z.ZodObject<Shape>>>,
-): List<z.infer<z.ZodObject<Shape>>> => list;
+  list: { filters: z.ZodObject<Shape> } & List<Partial<z.infer<z.ZodObject<Shape>>>>,
+): List<Partial<z.infer<z.ZodObject<Shape>>>> => list;

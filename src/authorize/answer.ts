@@ -1,7 +1,9 @@
 /** The answer to an authorization request: whether one can be given without asking anybody, and the code it holds. */
 import type { Deps } from '../deps.ts';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
-import { OAuthError } from '../protocol/error.ts';
+import { metContext, readContexts } from '../protocol/acr.ts';
+import { claimNames } from '../protocol/claims-request.ts';
+import type { OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { OFFLINE_ACCESS } from '../protocol/scope.ts';
 import * as authorizationCodes from '../store/authorization-codes.ts';
@@ -10,11 +12,15 @@ import * as consents from '../store/consents.ts';
 import { drawHandle, drawId, type HandleKey } from '../store/handle.ts';
 import * as interactions from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
+import { noteUse } from '../sessions/index.ts';
+import { subjectFor } from '../tokens/subject.ts';
 import { grantLife } from '../tokens/terms.ts';
-import { prompts, type Situation, type Step } from './next-step.ts';
+import { claimsOpenedBy } from '../users/claims.ts';
+import { refusalAt, type Situation, type Step } from './next-step.ts';
+import { candidatesFor, personFor } from './person.ts';
 import { respond, type Delivery } from './response-modes.ts';
 
-export type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random'>;
+export type Needs = Pick<Deps, 'clientKeys' | 'config' | 'db' | 'directory' | 'keys' | 'random' | 'requestUris'>;
 
 /** Seconds a person has to finish: long enough for a lost phone, short enough for a shared one. */
 export const INTERACTION_TTL = 3600;
@@ -28,17 +34,51 @@ export interface Claims {
   pushed: HandleKey | null;
 }
 
-/** Adds what this person agreed to before. */
+/** Adds whom of those signed in the request is about, and what this person agreed to before. */
 export async function situate(
-  { db }: Needs,
-  request: AuthorizationRequest,
+  { config, db, directory, keys }: Needs,
+  sent: AuthorizationRequest,
   progress: Situation['progress'],
   client: Client,
-  session: LiveSession | undefined,
+  sessions: readonly LiveSession[],
   now: Date,
 ): Promise<Situation> {
-  const remembered = session && (await consents.find(db, consentKey(session.sub, request)));
-  return { request, progress, client, session, remembered: remembered ?? [], now };
+  const request = resolveSubjects({ keys }, sent, client, sessions);
+  const candidates = candidatesFor(request, sessions);
+  const session = personFor(request, progress, candidates, sessions);
+  if (session) await noteUse({ db }, session, now);
+  const agreed = (session && (await consents.find(db, consentKey(session.sub, request)))) ?? { scope: [], claims: [] };
+  const known = await directory.scopes();
+  const opened = claimsOpenedBy(request.scope, known);
+  const claims = claimNames(request.claims).filter((name) => !opened.has(name));
+  const remembered = { scope: agreed.scope, claims: [...agreed.claims, ...claimsOpenedBy(agreed.scope, known)] };
+  const contexts = readContexts(config.ACR_VALUES);
+  return { request, progress, client, candidates, session, claims, remembered, contexts, now };
+}
+
+/** Nobody's `sub`. */
+const NOBODY = '';
+
+/**
+ * The request with the real `sub` of whom its hint and its `claims` are about, where that is one of these people; else
+ * nobody's. A client that is told pairwise subjects could otherwise try a public one.
+ */
+function resolveSubjects(
+  deps: Pick<Deps, 'keys'>,
+  request: AuthorizationRequest,
+  client: Client,
+  people: ReadonlyArray<{ sub: string }>,
+): AuthorizationRequest {
+  const { hinted_sub, requested_sub } = request;
+  const realOf = (told: readonly string[]): string[] => {
+    const meant = people.filter(({ sub }) => told.includes(subjectFor(deps, client, sub)));
+    return meant.length > 0 ? meant.map(({ sub }) => sub) : [NOBODY];
+  };
+  return {
+    ...request,
+    ...(hinted_sub !== undefined && { hinted_sub: realOf([hinted_sub])[0] }),
+    ...(requested_sub !== undefined && { requested_sub: realOf(requested_sub) }),
+  };
 }
 
 export const consentKey = (sub: string, { client_id, resource }: AuthorizationRequest): consents.ConsentKey => ({
@@ -50,29 +90,28 @@ export const consentKey = (sub: string, { client_id, resource }: AuthorizationRe
 /** The answer, when one can be given without asking anybody: a code, or what prompt=none says instead. */
 export async function answerNow(
   deps: Needs,
-  { request, client, session, now }: Situation,
+  situation: Situation,
   step: Step,
   claims: Claims,
 ): Promise<Outcome | undefined> {
+  const { request, session, now } = situation;
   const { ISSUER } = deps.config;
   if (step !== 'done') {
-    if (!request.prompt.includes('none')) return undefined;
-    const refusal = new OAuthError(prompts[step].unattended, 'the request needs a person, and prompt=none allows none');
+    const refusal = refusalAt(step, situation);
+    if (!refusal) return undefined;
     if (claims.interaction && !(await interactions.answer(deps.db, claims.interaction, now))) return undefined;
     return { answer: respond(request, ISSUER, refusal), refusal };
   }
-  const code = session && (await issueCode(deps, request, client, session, claims, now));
+  const code = session && (await issueCode(deps, situation, session, claims));
   return code === undefined ? undefined : { answer: respond(request, ISSUER, { code }) };
 }
 
 /** Writes grant and code; undefined when the session ended, or what it claims was used, at this very moment. */
 async function issueCode(
   deps: Needs,
-  request: AuthorizationRequest,
-  client: Client,
+  { request, client, contexts, now }: Situation,
   session: LiveSession,
   claims: Claims,
-  now: Date,
 ): Promise<string | undefined> {
   const { config, random } = deps;
   const life = await grantLife(deps, client, request.resource, config.AUTHORIZATION_CODE_TTL);
@@ -89,6 +128,8 @@ async function issueCode(
         client_id: client.client_id,
         scope: request.scope,
         resource: request.resource,
+        acr: metContext(contexts, request.acr?.values ?? [], session.amr) ?? session.acr,
+        requested_claims: request.claims ?? null,
         offline: request.scope.includes(OFFLINE_ACCESS),
       },
       redirect_uri: request.redirect_uri,

@@ -3,6 +3,7 @@
  * checked request. New endpoints that take authorization requests run the same rows.
  */
 import type { Deps } from '../deps.ts';
+import { readContexts, requestedAcr, valuesOf } from '../protocol/acr.ts';
 import {
   LIMITS,
   RESPONSE_MODES,
@@ -10,16 +11,21 @@ import {
   type AuthorizationRequest,
   type ResponseMode,
 } from '../protocol/authorization-request.ts';
+import { narrowClaimsRequest, parseClaimsRequest } from '../protocol/claims-request.ts';
+import { isPublic } from '../protocol/client-metadata.ts';
 import { invalidRequest, invalidScope, OAuthError, unauthorizedClient } from '../protocol/error.ts';
 import { repeatedParameter } from '../protocol/form-encoding.ts';
 import { parseChallenge } from '../protocol/pkce.ts';
 import { parsePrompt } from '../protocol/prompt.ts';
 import { isWebUri } from '../protocol/redirect-uri.ts';
-import { parseResource, requireKnown } from '../protocol/resource.ts';
-import { parseScope, scopeForPerson } from '../protocol/scope.ts';
+import { narrowScope, parseResource, requireKnown } from '../protocol/resource.ts';
+import { OPENID, parseScope, scopeForPerson } from '../protocol/scope.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import type { Client } from '../store/clients.ts';
+import { sectorOf } from '../protocol/sector.ts';
 import { readHint } from '../tokens/id-token.ts';
+import { rulesOf } from '../tokens/terms.ts';
+import { claimsOpenedBy } from '../users/claims.ts';
 
 /** What a check may look at. */
 export interface CheckContext {
@@ -45,13 +51,10 @@ export const checks = {
     return {};
   },
 
-  // OpenID Connect Core §3.1.2.6: what we do not support is refused, never ignored and never fetched.
+  // OpenID Connect Core §3.1.2.6: what we do not support is refused, never ignored.
   unsupported({ get }) {
-    for (const name of ['request', 'request_uri', 'registration'] as const) {
-      if (get(name) !== undefined)
-        throw new OAuthError(`${name}_not_supported`, `the parameter ${name} is not supported`);
-    }
-    return {};
+    if (get('registration') === undefined) return {};
+    throw new OAuthError('registration_not_supported', 'the parameter registration is not supported');
   },
 
   // RFC 9126 §5, §6.
@@ -73,10 +76,14 @@ export const checks = {
     return {};
   },
 
-  response_mode({ get }) {
+  response_mode({ get, client }) {
     const mode = get('response_mode');
     if (mode !== undefined && !isResponseMode(mode)) {
       throw invalidRequest(`response_mode must be one of ${RESPONSE_MODES.join(', ')}`);
+    }
+    // ASVS 10.4.12. Saying nothing is saying query.
+    if (!mayUse(client, mode ?? 'query')) {
+      throw invalidRequest(`the client is registered for response_mode ${client.response_modes!.join(', ')} only`);
     }
     if (mode === 'form_post' && !isWebUri(get('redirect_uri') ?? '')) {
       throw invalidRequest('response_mode=form_post needs an http(s) redirect_uri');
@@ -86,46 +93,79 @@ export const checks = {
 
   pkce({ get, client, deps }) {
     // RFC 9700 §2.1.1: a client without a secret has nothing else.
-    const required =
-      client.token_endpoint_auth_method === 'none' || client.require_pkce || deps.config.REQUIRE_PKCE === 'all';
+    const required = isPublic(client) || client.require_pkce || deps.config.REQUIRE_PKCE === 'all';
     return { code_challenge: parseChallenge(get('code_challenge'), get('code_challenge_method'), required) };
   },
 
-  async scope({ get, client, deps }) {
-    return { scope: scopeForPerson(parseScope(get('scope')), client.scope, await deps.directory.scopes()) };
+  async scope({ get, client, deps, parameters }) {
+    const rules = await rulesOf(deps);
+    const open = scopeForPerson(parseScope(get('scope')), client.scope, await deps.directory.scopes());
+    // RFC 8707 §2.2: what no requested resource knows is dropped like any other scope that cannot be had.
+    const scope = narrowScope(open, resourceOf(parameters), rules);
+    if (scope.length === 0) throw invalidScope('none of the requested scope is known to the resource');
+    return { scope };
   },
 
   async resource({ parameters, deps }) {
-    const sent = parameters['resource'];
-    const resource = parseResource(typeof sent === 'string' ? [sent] : sent);
+    const resource = resourceOf(parameters);
     requireKnown(resource, await deps.directory.resources(), deps.config.ISSUER);
     return { resource };
   },
 
   prompt: ({ get }) => ({ prompt: parsePrompt(get('prompt')) }),
 
-  max_age({ get }) {
+  max_age({ get, client }) {
     const max_age = get('max_age');
-    if (max_age === undefined) return {};
+    if (max_age === undefined) return { max_age: client.default_max_age ?? undefined };
     if (!/^\d{1,9}$/.test(max_age)) throw invalidRequest('max_age must be a number of seconds');
     return { max_age: Number(max_age) };
+  },
+
+  // OpenID Connect Core §5.5. Of the claims, those that the client's scopes could open: what it may not have by scope, it
+  // may not have by name. Unknown ones are ignored, as unknown scopes are.
+  async claims({ get, parameters, client, deps }) {
+    get('claims');
+    const sent = parseClaimsRequest(parameters['claims']);
+    const acr_claim = sent?.id_token['acr'];
+    const sub = sent?.id_token['sub'];
+    const contexts = readContexts(deps.config.ACR_VALUES);
+    const isOpenid = parseScope(get('scope')).includes(OPENID) && client.scope.includes(OPENID);
+    const tellable = isOpenid ? claimsOpenedBy(client.scope, await deps.directory.scopes()) : new Set<string>();
+    return {
+      claims: sent && narrowClaimsRequest(sent, tellable),
+      acr: requestedAcr(acr_claim, get('acr_values'), client.default_acr_values, contexts),
+      requested_sub: sub && (valuesOf(sub) as string[] | undefined),
+    };
   },
 
   nonce: ({ get }) => ({ nonce: get('nonce') }),
 
   login_hint: ({ get }) => ({ login_hint: get('login_hint') }),
 
-  async id_token_hint({ get, deps, now }) {
+  async id_token_hint({ get, client, deps, now }) {
     const id_token_hint = get('id_token_hint');
     if (id_token_hint === undefined) return {};
     const hint = await readHint(deps, id_token_hint, now);
     if (!hint) throw invalidRequest('id_token_hint is not an ID token of this server');
+    // Of another sector: would tell this client that two subjects are one person.
+    const issuedTo = await deps.directory.client(hint.client_id);
+    if ((issuedTo && sectorOf(issuedTo)) !== sectorOf(client)) {
+      throw invalidRequest('id_token_hint was issued to a client that is told other subjects');
+    }
     return { hinted_sub: hint.sub };
   },
 } as const satisfies Record<string, Check>;
 
+function resourceOf({ resource: sent }: Parameters): string[] {
+  return parseResource(typeof sent === 'string' ? [sent] : sent);
+}
+
 export const isResponseMode = (text: string): text is ResponseMode =>
   (RESPONSE_MODES as readonly string[]).includes(text);
+
+/** May answers to this client travel so? */
+export const mayUse = ({ response_modes }: Client, mode: ResponseMode): boolean =>
+  response_modes === null || response_modes.includes(mode);
 
 /** Reads single parameters, within our stated sizes. */
 export function reader(parameters: Parameters): CheckContext['get'] {

@@ -12,12 +12,13 @@ import type { Client } from '../store/clients.ts';
 import { answerNow, INTERACTION_TTL, situate, type Needs, type Outcome } from './answer.ts';
 import { nextStep, type Situation } from './next-step.ts';
 import { isPushed, openPushed } from './pushed.ts';
-import { checkRequest, findClient, RefusedAtTarget, targetOf } from './request.ts';
+import { findClient, readRequest, RefusedAtTarget } from './request.ts';
 import { respond } from './response-modes.ts';
 
 /** Who is in front of the browser, as far as cookies tell. */
 export interface Browser {
-  session: LiveSession | undefined;
+  /** Of everybody who is signed in, the current person first. */
+  sessions: readonly LiveSession[];
   /** Hash of the cookie that binds interactions; null when the request may have come without its cookies. */
   hash: Buffer | null;
 }
@@ -29,7 +30,7 @@ export interface Browser {
  */
 export async function authorize(deps: Needs, parameters: Parameters, browser: Browser, now: Date): Promise<Outcome> {
   const client = await findClient(deps, parameters);
-  const read = await readRequest(deps, client, parameters, now);
+  const read = await findRequest(deps, client, parameters, now);
   if (read instanceof RefusedAtTarget) {
     return { answer: respond(read.target, deps.config.ISSUER, read.refusal), refusal: read.refusal };
   }
@@ -42,14 +43,14 @@ export async function authorize(deps: Needs, parameters: Parameters, browser: Br
   };
   if (browser.hash === null) return { interaction: await wait(deps, request, pushed, progress, null), step: 'unbound' };
 
-  const situation = await situate(deps, request, progress, client, browser.session, now);
+  const situation = await situate(deps, request, progress, client, browser.sessions, now);
   const step = nextStep(situation);
   const answer = await answerNow(deps, situation, step, { interaction: null, pushed });
   return answer ?? { interaction: await wait(deps, request, pushed, progress, browser.hash), step };
 }
 
 /** The checked request: pushed before, or brought by the browser now. */
-async function readRequest(
+async function findRequest(
   deps: Needs,
   client: Client,
   parameters: Parameters,
@@ -57,8 +58,7 @@ async function readRequest(
 ): Promise<{ request: AuthorizationRequest; pushed: HandleKey | null } | RefusedAtTarget> {
   const { request_uri } = parameters;
   if (isPushed(request_uri)) return openPushed(deps, client, request_uri, now);
-  const target = targetOf(client, parameters);
-  const request = await checkRequest(deps, client, target, parameters, now, { pushed: false });
+  const request = await readRequest(deps, client, parameters, now, { pushed: false });
   return request instanceof RefusedAtTarget ? request : { request, pushed: null };
 }
 

@@ -22,12 +22,12 @@ export async function open(
   deps: Needs,
   id: string,
   row: interactions.Interaction,
-  session: LiveSession | undefined,
+  sessions: readonly LiveSession[],
   now: Date,
 ): Promise<Opened> {
   const client = await deps.directory.client(row.client_id);
   if (!client) throw invalidRequest('the application is no longer registered here');
-  const situation = await situate(deps, row.request, row, client, session, now);
+  const situation = await situate(deps, row.request, row, client, sessions, now);
   return { ...situation, id, row, step: nextStep(situation) };
 }
 
@@ -49,9 +49,20 @@ export async function resume(deps: Needs, opened: Opened, by: Requester): Promis
 
 export const alreadyAnswered = (): OAuthError => invalidRequest('this request was answered already');
 
-/** The person chose to go on as the one signed in. */
-export async function selectAccount(deps: Needs, { row, session }: Opened): Promise<void> {
-  if (session) await interactions.record(deps.db, row, { selected_sub: session.sub });
+/** The person chose to go on as one of those signed in; returns whose session that is. Nobody else can be chosen. */
+export async function selectAccount(
+  deps: Needs,
+  { row, candidates }: Opened,
+  sub: string | undefined,
+): Promise<LiveSession | undefined> {
+  const chosen = candidates.find((session) => session.sub === sub);
+  if (chosen) await interactions.record(deps.db, row, { selected_sub: chosen.sub });
+  return chosen;
+}
+
+/** Somebody signed in on the page of this request: it is about them from here on. */
+export async function signedIn(deps: Needs, { row }: Opened, sub: string): Promise<void> {
+  await interactions.record(deps.db, row, { selected_sub: sub });
 }
 
 /** The person wants to sign in as somebody else: only a sign-in from now on counts. */
@@ -66,7 +77,7 @@ export async function cancel(deps: Needs, { row }: Opened): Promise<void> {
 
 /** The person answered the consent page. A consent is remembered per person, client and resource. */
 export async function decideConsent(deps: Needs, opened: Opened, approved: boolean, by: Requester): Promise<void> {
-  const { row, request, session, client, now } = opened;
+  const { row, request, session, client, claims, now } = opened;
   if (!session) return;
   const { sub, sid } = session;
   const { client_id } = client;
@@ -74,8 +85,8 @@ export async function decideConsent(deps: Needs, opened: Opened, approved: boole
   await transact(deps.db, async (trx) => {
     const proof = approved ? { consented_sid: sid } : { refused_error: 'access_denied' };
     if (!(await interactions.record(trx, row, proof))) return;
-    if (approved) await consents.remember(trx, key, request.scope, now);
-    const detail = { scope: request.scope, resource: key.resource };
+    if (approved) await consents.remember(trx, key, { scope: request.scope, claims }, now);
+    const detail = { scope: request.scope, resource: key.resource, ...(claims.length > 0 && { claims }) };
     await record(trx, { event: approved ? 'consent' : 'consent_denied', sub, client_id, detail }, by, now);
   });
 }

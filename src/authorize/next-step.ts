@@ -2,22 +2,33 @@
  * What a person must do next: the one place that decides it, from the interaction, the session and the remembered
  * consent alone. Pages never route to each other; each records its proof and comes back here.
  */
+import { metContext, type Contexts } from '../protocol/acr.ts';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
-import type { ErrorCode } from '../protocol/error.ts';
+import { isPublic } from '../protocol/client-metadata.ts';
+import { OAuthError, type ErrorCode } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { isSubset } from '../protocol/scope.ts';
 import type { Client } from '../store/clients.ts';
+import type { Agreed } from '../store/consents.ts';
 import type { Interaction } from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
+import { WAYS_TO_SIGN_IN } from '../users/sign-in.ts';
+import { isAskedFor } from './person.ts';
 
 /** What is known when the question is asked. `progress` is what the interaction has recorded so far. */
 export interface Situation {
   request: AuthorizationRequest;
   progress: Pick<Interaction, 'created_at' | 'sign_in_after' | 'selected_sub' | 'consented_sid'>;
   client: Client;
+  /** Everybody signed in in this browser who may go on with the request, and the one of them it is about now. */
+  candidates: readonly LiveSession[];
   session: LiveSession | undefined;
-  /** The scope this person agreed to before, for this client and these resources. */
-  remembered: readonly string[];
+  /** The claims asked for by name beyond those that the scope opens. */
+  claims: readonly string[];
+  /** What this person agreed to before, for this client and these resources. Of claims, also those its scope opens. */
+  remembered: Agreed;
+  /** The authentication contexts there are. */
+  contexts: Contexts;
   now: Date;
 }
 
@@ -25,45 +36,93 @@ export interface Situation {
 interface PromptRow {
   needed(situation: Situation): boolean;
   unattended: ErrorCode;
+  /** Why asking would not help, if so: the client is told instead. */
+  hopeless?(situation: Situation): OAuthError | undefined;
 }
 
 /** In the order in which a person meets them. */
 export const prompts = {
   login: {
     unattended: 'login_required',
-    needed({ request, progress, session, now }) {
-      if (!session) return true;
-      if (request.hinted_sub !== undefined && session.sub !== request.hinted_sub) return true;
+    needed(situation) {
+      const { request, progress, session, now } = situation;
+      if (!session || !isAskedFor(request, session.sub)) return true;
+      if (needsStronger(situation)) return true;
       // Signed in while this request was waiting: as fresh as any request can ask for.
       const since = progress.sign_in_after ?? progress.created_at;
       if (session.auth_time >= since) return false;
       if (progress.sign_in_after !== null) return true;
       return request.max_age !== undefined && secondsAfter(session.auth_time, request.max_age) <= now;
     },
+    hopeless(situation) {
+      const { request, session } = situation;
+      const isFresh = signedInMeanwhile(situation);
+      // OpenID Connect Core §5.5.1.1.
+      if (
+        request.acr?.essential &&
+        !(session && isMet(situation, session.amr)) &&
+        (isFresh || !isAttainable(situation))
+      ) {
+        return new OAuthError('unmet_authentication_requirements', 'no acr that was asked for could be met');
+      }
+      // §3.1.2.2: no answer about anybody else. Who it has to be is the client's secret: no page could say it.
+      if (isFresh && request.requested_sub && !isAskedFor(request, session!.sub)) {
+        return new OAuthError('login_required', 'somebody else signed in than sub names');
+      }
+      return undefined;
+    },
   },
   select_account: {
     unattended: 'account_selection_required',
+    // A sign-in on this request is choice enough, and was recorded as one.
     needed: ({ request, progress, session }) =>
-      request.prompt.includes('select_account') &&
-      session !== undefined &&
-      progress.selected_sub !== session.sub &&
-      session.auth_time < progress.created_at,
+      request.prompt.includes('select_account') && session !== undefined && progress.selected_sub !== session.sub,
   },
   consent: {
     unattended: 'consent_required',
-    needed({ request, progress, client, session, remembered }) {
+    needed({ request, progress, client, session, claims, remembered }) {
       if (progress.consented_sid !== null && progress.consented_sid === session?.sid) return false;
       if (request.prompt.includes('consent')) return true;
       // RFC 8628 §5.4: whoever sent the code may not be the one who decides about it.
       if (request.user_code !== undefined) return true;
       // RFC 8252 §8.6: any program on the device can claim to be this client.
-      if (client.application_type === 'native' && client.token_endpoint_auth_method === 'none') return true;
-      return !client.skip_consent && !isSubset(request.scope, remembered);
+      if (client.application_type === 'native' && isPublic(client)) return true;
+      const agreed = isSubset(request.scope, remembered.scope) && isSubset(claims, remembered.claims);
+      return !client.skip_consent && !agreed;
     },
   },
 } as const satisfies Record<string, PromptRow>;
 
+const signedInMeanwhile = ({ progress, session }: Situation): boolean =>
+  session !== undefined && session.auth_time > (progress.sign_in_after ?? progress.created_at);
+
+const isMet = ({ request, contexts }: Situation, amr: readonly string[]): boolean =>
+  request.acr === undefined || metContext(contexts, request.acr.values, amr) !== undefined;
+
+const isAttainable = (situation: Situation): boolean => WAYS_TO_SIGN_IN.some((amr) => isMet(situation, amr));
+
+/** Could, or must, another sign-in bring an acr that was asked for? Without one to bring, a wish goes unfulfilled. */
+function needsStronger(situation: Situation): boolean {
+  const { request, session } = situation;
+  if (!session || isMet(situation, session.amr)) return false;
+  if (request.acr?.essential) return true;
+  return isAttainable(situation) && !signedInMeanwhile(situation) && !request.prompt.includes('none');
+}
+
 export type Step = keyof typeof prompts | 'done';
+
+/** What the client is told instead of asking: nobody may be asked, or asking would not help. */
+export function refusalAt(step: keyof typeof prompts, situation: Situation): OAuthError | undefined {
+  const row: PromptRow = prompts[step];
+  const hopeless = row.hopeless?.(situation);
+  if (hopeless || !situation.request.prompt.includes('none')) return hopeless;
+  // Whom `sub` names may be a guess: a client that nobody agreed to does not learn whether it was right.
+  const guessed = step === 'consent' && situation.request.requested_sub !== undefined;
+  return new OAuthError(
+    guessed ? prompts.login.unattended : row.unattended,
+    'the request needs a person, and prompt=none allows none',
+  );
+}
 
 /** The first thing that is needed, or `done`. */
 export function nextStep(situation: Situation): Step {

@@ -1,5 +1,5 @@
 /** Pushed authorization requests (RFC 9126): checked when the client pushes them, opened when the browser comes. */
-import { invalidRequest, OAuthError } from '../protocol/error.ts';
+import { invalidRequest, invalidRequestUri } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import type { Parameters } from '../protocol/parameters.ts';
@@ -7,7 +7,7 @@ import type { Client } from '../store/clients.ts';
 import { bucketOf, handleFrom, readHandle, type HandleKey } from '../store/handle.ts';
 import * as pushedRequests from '../store/pushed-requests.ts';
 import { INTERACTION_TTL, type Needs } from './answer.ts';
-import { checkRequest, RefusedAtTarget, targetOf } from './request.ts';
+import { readRequest, RefusedAtTarget } from './request.ts';
 
 const PREFIX = 'urn:ietf:params:oauth:request_uri:';
 /** Seconds until a browser has to come. */
@@ -24,7 +24,7 @@ export interface PushedResponse {
 export async function push(deps: Needs, client: Client, parameters: Parameters, now: Date): Promise<PushedResponse> {
   // §2.1: a reference inside a reference.
   if (parameters['request_uri'] !== undefined) throw invalidRequest('request_uri cannot be pushed');
-  const request = await checkRequest(deps, client, targetOf(client, parameters), parameters, now, { pushed: true });
+  const request = await readRequest(deps, client, parameters, now, { pushed: true });
   if (request instanceof RefusedAtTarget) throw request.refusal;
   // The row may live on once it is opened; its bucket has to hold that.
   const bucket = bucketOf(secondsAfter(now, PUSHED_TTL + INTERACTION_TTL));
@@ -52,6 +52,6 @@ export async function openPushed(
   const pushed = readHandle(request_uri.slice(PREFIX.length));
   const life = { expires_at: secondsAfter(now, INTERACTION_TTL), longest: PUSHED_TTL + INTERACTION_TTL };
   const request = pushed && (await pushedRequests.open(db, pushed, client.client_id, life, now));
-  if (!request) throw new OAuthError('invalid_request_uri', 'request_uri is not known, has expired or was used');
+  if (!request) throw invalidRequestUri('request_uri is not known, has expired or was used');
   return { request, pushed };
 }

@@ -3,15 +3,21 @@
  * error is a page; from then on a ResponseTarget is in hand, and errors travel to the client as success would.
  */
 import type { Deps } from '../deps.ts';
-import type { AuthorizationRequest, ResponseTarget } from '../protocol/authorization-request.ts';
+import {
+  RESPONSE_MODES,
+  type AuthorizationRequest,
+  type ResponseMode,
+  type ResponseTarget,
+} from '../protocol/authorization-request.ts';
 import { invalidRequest, OAuthError } from '../protocol/error.ts';
 import { repeatedParameter } from '../protocol/form-encoding.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import { isRegisteredRedirectUri, isWebUri } from '../protocol/redirect-uri.ts';
 import type { Client } from '../store/clients.ts';
-import { checks, type Check, isResponseMode, reader, type CheckContext } from './checks.ts';
+import { checks, type Check, isResponseMode, mayUse, reader, type CheckContext } from './checks.ts';
+import { mustSign, openParameters } from './request-object.ts';
 
-type Needs = Pick<Deps, 'config' | 'directory' | 'keys'>;
+type Needs = Pick<Deps, 'clientKeys' | 'config' | 'directory' | 'keys' | 'requestUris'>;
 
 /** A refusal that goes to the client. */
 export class RefusedAtTarget {
@@ -55,8 +61,9 @@ export function targetOf(client: Client, parameters: Parameters): ResponseTarget
   }
   const mode = parameters['response_mode'];
   // A page cannot post to a private-use scheme: there even the refusal of form_post goes by query.
-  const usable = typeof mode === 'string' && isResponseMode(mode) && (mode !== 'form_post' || isWebUri(redirect_uri));
-  const response_mode = usable ? mode : 'query';
+  const usable = (one: ResponseMode): boolean => mayUse(client, one) && (one !== 'form_post' || isWebUri(redirect_uri));
+  const asked = typeof mode === 'string' && isResponseMode(mode) ? mode : 'query';
+  const response_mode = [asked, ...RESPONSE_MODES].find(usable) ?? 'query';
   return { client_id: client.client_id, redirect_uri, response_mode, state: get('state') };
 }
 
@@ -68,8 +75,39 @@ function refuseRepeated(parameters: Parameters, names: readonly string[]): void 
   if (repeated) throw repeated;
 }
 
+/** A request of this client, both halves. @throws OAuthError for a page; other refusals are returned with their target */
+export async function readRequest(
+  deps: Needs,
+  client: Client,
+  sent: Parameters,
+  now: Date,
+  { pushed }: { pushed: boolean },
+): Promise<AuthorizationRequest | RefusedAtTarget> {
+  let parameters: Parameters;
+  try {
+    parameters = await openParameters(deps, client, sent, now);
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    // An object that is not valid says nothing of where its refusal goes. A registered redirect_uri outside proves as much as
+    // in any plain request, so where the client sends those too, the refusal may go there.
+    const target = mustSign(deps, client) ? undefined : provenTarget(client, sent);
+    if (!target) throw error;
+    return new RefusedAtTarget(target, error);
+  }
+  return checkRequest(deps, client, targetOf(client, parameters), parameters, now, { pushed });
+}
+
+function provenTarget(client: Client, parameters: Parameters): ResponseTarget | undefined {
+  try {
+    return targetOf(client, parameters);
+  } catch (error) {
+    if (error instanceof OAuthError) return undefined;
+    throw error;
+  }
+}
+
 /** Second half: everything else. Returns the refusal with its target instead of throwing. */
-export async function checkRequest(
+async function checkRequest(
   deps: Needs,
   client: Client,
   target: ResponseTarget,

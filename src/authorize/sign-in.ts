@@ -9,24 +9,26 @@ import { signIn, type Credentials } from '../users/sign-in.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'passwords' | 'secrets' | 'random' | 'clock' | 'log'>;
 
-/** The cookies to set after a sign-in. */
+/** A sign-in of a browser: whose, the cookies to set, and which of the sessions it had it keeps. */
 export interface BrowserSignIn {
+  sub: string;
   session: string;
+  kept: readonly LiveSession[];
   device: string;
 }
 
-/** Signs a browser in; the id of the session it had dies. @throws OAuthError as `signIn` does */
+/** Signs somebody in, beside the sessions the browser has. @throws OAuthError as `signIn` does */
 export async function signInBrowser(
   deps: Needs,
   credentials: Credentials,
-  replaces: LiveSession | undefined,
+  beside: readonly LiveSession[],
   by: Requester,
   via: string,
 ): Promise<BrowserSignIn> {
   const person = await signIn(deps, credentials, by);
-  const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, replaces, via } as const;
-  const { handle } = await startSession(deps, person, start, by, deps.clock());
-  return { session: handle, device: person.device };
+  const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, beside, via } as const;
+  const { handle, kept } = await startSession(deps, person, start, by, deps.clock());
+  return { sub: person.sub, session: handle, kept, device: person.device };
 }
 
 /** Signs a script in and issues the token of POST /login, on a session of its own. */

@@ -4,10 +4,16 @@ import type { Registration } from '../clients/register.ts';
 import {
   AUTH_METHODS,
   GRANT_TYPES,
+  isPublic,
   presets,
   type ClientMetadataInput,
   type Preset,
 } from '../protocol/client-metadata.ts';
+import { CONTENT_ENCRYPTION, ENCRYPTION_ALGS } from '../protocol/encryption-alg.ts';
+import { SUBJECT_TYPES } from '../protocol/sector.ts';
+import { RESPONSE_MODES } from '../protocol/authorization-request.ts';
+import { DECRYPTION_ALGS } from '../protocol/key-alg.ts';
+import { REQUEST_OBJECT_SIGNING_ALGS } from '../protocol/request-object.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import { usage } from './failure.ts';
 import { collect, readDocument, seconds } from './input.ts';
@@ -24,9 +30,22 @@ const ROWS: readonly Row[] = [
   ['grant_types', '--grant-type <type>', 'how it gets tokens (repeatable)', GRANT_TYPES],
   ['token_endpoint_auth_method', '--auth-method <method>', 'how it proves who it is', AUTH_METHODS],
   ['application_type', '--application-type <type>', 'where it runs', ['web', 'native']],
-  ['jwks_uri', '--jwks-uri <url>', 'where it publishes its keys (private_key_jwt)'],
+  ['jwks_uri', '--jwks-uri <url>', 'where it publishes its keys'],
   ['backchannel_logout_uri', '--backchannel-logout-uri <url>', 'where it is told of sign-outs'],
+  ['response_modes', '--response-mode <mode>', 'how answers may travel (repeatable)', RESPONSE_MODES],
+  ['default_max_age', '--default-max-age <time>', 'ask for the password again when it was longer ago', 'seconds'],
+  ['default_acr_values', '--default-acr-value <name>', 'authentication context it wants (repeatable)', 'list'],
+  ['frontchannel_logout_uri', '--frontchannel-logout-uri <url>', 'page that is framed to tell it of sign-outs'],
   ['require_pushed_authorization_requests', '--require-par', 'refuse requests that were not pushed', 'flag'],
+  ['require_signed_request_object', '--require-signed-request', 'refuse requests that are not signed', 'flag'],
+  [
+    'request_object_signing_alg',
+    '--request-object-alg <alg>',
+    'signature of its requests',
+    REQUEST_OBJECT_SIGNING_ALGS,
+  ],
+  ['request_object_encryption_alg', '--request-object-encryption <alg>', 'may encrypt its requests', DECRYPTION_ALGS],
+  ['request_uris', '--request-uri <url>', 'where signed requests of it are (repeatable)', 'list'],
   ['require_pkce', '--require-pkce', 'refuse requests without PKCE', 'flag'],
   ['skip_consent', '--skip-consent', 'do not ask people (your own applications)', 'flag'],
   ['may_introspect', '--may-introspect', "may introspect everybody's tokens (an API)", 'flag'],
@@ -38,14 +57,22 @@ const ROWS: readonly Row[] = [
   ['refresh_token_idle_ttl', '--refresh-token-idle-ttl <time>', 'life of a refresh token not used', 'seconds'],
   ['id_token_claims', '--id-token-claims <which>', 'claims of the ID token', ['scope', 'minimal']],
   ['id_token_signed_response_alg', '--id-token-alg <alg>', 'signature of the ID token', SIGNING_ALGS],
+  ['id_token_encrypted_response_alg', '--id-token-encryption-alg <alg>', 'encrypt the ID token', ENCRYPTION_ALGS],
+  ['id_token_encrypted_response_enc', '--id-token-encryption-enc <enc>', 'with this cipher', CONTENT_ENCRYPTION],
+  ['userinfo_signed_response_alg', '--userinfo-alg <alg>', 'sign userinfo', SIGNING_ALGS],
+  ['userinfo_encrypted_response_alg', '--userinfo-encryption-alg <alg>', 'encrypt userinfo', ENCRYPTION_ALGS],
+  ['userinfo_encrypted_response_enc', '--userinfo-encryption-enc <enc>', 'with this cipher', CONTENT_ENCRYPTION],
+  ['subject_type', '--subject-type <type>', 'pairwise: a sub of its own for each person', SUBJECT_TYPES],
+  ['sector_identifier_uri', '--sector-identifier-uri <url>', 'list of the redirect URIs that share those subs'],
   ['client_uri', '--client-uri <url>', 'home page'],
   ['logo_uri', '--logo-uri <url>', 'logo'],
   ['policy_uri', '--policy-uri <url>', 'privacy policy'],
   ['tos_uri', '--tos-uri <url>', 'terms of service'],
+  ['initiate_login_uri', '--initiate-login-uri <url>', 'where it starts a sign-in that begins elsewhere (https)'],
   ['contacts', '--contact <address>', 'whom to write to (repeatable)', 'list'],
 ];
 
-const isList = (member: Member): boolean => member === 'grant_types';
+const isList = (member: Member): boolean => member === 'grant_types' || member === 'response_modes';
 
 function optionOf([member, flag, description, kind]: Row): Option {
   const option = new Option(flag, description);
@@ -107,7 +134,7 @@ export async function readRegistration(
     client_id: options.clientId ?? client_id,
     client_secret: options.clientSecret ?? client_secret,
   } as Registration;
-  if (metadata.token_endpoint_auth_method === 'none' && registration.client_secret !== undefined) {
+  if (isPublic(metadata) && registration.client_secret !== undefined) {
     throw usage('client_secret: a public client has none');
   }
   return registration;
@@ -118,6 +145,8 @@ export async function readChanges(client_id: string, options: MetadataOptions): 
   const {
     client_id: same,
     client_secret,
+    // Shown with a client that brought one to /register; its word was heard there, and a change is the operator's own.
+    software_statement: _vouched,
     ...document
   } = options.file === undefined ? {} : await fromFile(options.file);
   if (same !== undefined && same !== client_id) throw usage(`client_id: the document is about ${JSON.stringify(same)}`);

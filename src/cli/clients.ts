@@ -10,6 +10,7 @@ import {
 } from '../clients/register.ts';
 import { addSecretTo } from '../clients/secrets.ts';
 import type { Deps } from '../deps.ts';
+import * as logos from '../store/client-logos.ts';
 import * as store from '../store/clients.ts';
 import * as scopes from '../store/scopes.ts';
 import { BY } from './actor.ts';
@@ -98,9 +99,21 @@ const get: Leaf = {
     open(async ({ deps }) => {
       const row = await store.find(deps.db, client_id);
       if (!row) throw unknown(client_id);
-      return answerOf(deps, describeClient(row));
+      const answer = await answerOf(deps, describeClient(row));
+      if (row.logo_uri === null) return answer;
+      const state = await logos.stateOf(deps.db, client_id);
+      return { ...answer, text: `${answer.text}\n${record({ logo: logoOf(state) })}` };
     }),
 };
+
+/** What became of a logo_uri. */
+function logoOf(state: Awaited<ReturnType<typeof logos.stateOf>>): string {
+  const { fetched_at = null, media_type = null, last_failure = null, next_at = null } = state ?? {};
+  const failed = last_failure === null ? '' : `, the last try failed: ${last_failure}`;
+  if (fetched_at !== null) return `${media_type}, fetched ${fetched_at.toISOString()}${failed}`;
+  if (next_at === null) return `given up${failed}; any \`clients update\` tries again`;
+  return `not there yet${failed}`;
+}
 
 const update: Leaf<MetadataOptions> = {
   summary: 'change what is named of a client; the rest stays',

@@ -1,7 +1,8 @@
 /** What `doctor` looks at, one row a check. Each finding that is not fine says what to do about it. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { keyStates, unreadableKeys } from '../keys/index.ts';
+import { isSaltReadable, keyStates, unreadableKeys } from '../keys/index.ts';
+import { isPublic } from '../protocol/client-metadata.ts';
 import { isLoopbackHost, isWebUri } from '../protocol/redirect-uri.ts';
 import * as clients from '../store/clients.ts';
 import { databaseTime, databaseVersion } from '../store/db.ts';
@@ -64,14 +65,18 @@ export const checks = {
         `append the key it was sealed under to SECRET_KEYS; if that is lost: postern keys retire ${kid}`,
       ),
     );
-    for (const alg of config.SIGNING_ALGS) {
-      const ofAlg = states.filter((key) => key.alg === alg);
-      if (ofAlg.some(({ state }) => state === 'active')) continue;
-      if (ofAlg.some(({ state }) => state === 'next')) {
-        findings.push(error(`no ${alg} key signs yet`, `postern keys rotate --alg ${alg} --immediately`));
-      } else findings.push(warning(`there is no ${alg} key yet`, 'start the server: it makes one'));
+    if (!(await isSaltReadable(db, secrets))) {
+      const remedy =
+        'append the key it was sealed under to SECRET_KEYS; if that is lost, see "Secrets and keys" in docs/production.md';
+      findings.push(error('the salt of pairwise subjects cannot be opened with SECRET_KEYS', remedy));
     }
-    return or(findings, `one signs for each of ${config.SIGNING_ALGS.join(', ')}`);
+    const algs = [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS];
+    for (const alg of algs) {
+      const living = states.filter((key) => key.alg === alg && key.state !== 'retired');
+      if (living.length === 0) findings.push(warning(`there is no ${alg} key yet`, 'start the server: it makes one'));
+      findings.push(...living.slice(-1).flatMap((key) => tooOld(key, config.KEY_ROTATION_INTERVAL, clock())));
+    }
+    return or(findings, `there is one for each of ${algs.join(', ')}`);
   },
 
   async files({ deps: { config }, secretFile }) {
@@ -104,21 +109,29 @@ export const checks = {
     );
     const known = new Set((await scopes.all(db)).map(({ name }) => name));
     const signing = keyStates(await keys.all(db), now)
-      .filter(({ state }) => state === 'active')
+      .filter(({ state }) => state !== 'retired')
       .map(({ alg }) => alg);
+    const { SIGNING_ALGS } = config;
     const inProduction = !isLoopbackHost(new URL(config.ISSUER).hostname);
     const findings = rows.flatMap((client) => [
       ...risksOf(client, inProduction),
       ...client.scope
         .filter((name) => !known.has(name))
         .map((name) => warning(`${client.client_id}: the scope ${name} does not exist`, `postern scopes put ${name}`)),
-      ...withoutKey(client.client_id, client.id_token_signed_response_alg, signing),
+      ...[client.id_token_signed_response_alg, client.userinfo_signed_response_alg]
+        .filter((alg) => alg !== null)
+        .flatMap((alg) => [
+          ...withoutKey(client.client_id, alg, signing),
+          ...beyond(SIGNING_ALGS, client.client_id, alg),
+        ]),
     ]);
     for (const client_id of await clients.withoutSecret(db, now)) {
       findings.push(warning(`${client_id}: has no secret that works`, `postern clients rotate-secret ${client_id}`));
     }
     for (const { resource, access_token_signing_alg } of await resources.all(db)) {
-      if (access_token_signing_alg !== null) findings.push(...withoutKey(resource, access_token_signing_alg, signing));
+      if (access_token_signing_alg === null) continue;
+      findings.push(...withoutKey(resource, access_token_signing_alg, signing));
+      findings.push(...beyond(SIGNING_ALGS, resource, access_token_signing_alg));
     }
     return or(findings, `${rows.length}, none with risky settings`);
   },
@@ -142,11 +155,33 @@ function risksOf(client: clients.ClientRow, inProduction: boolean): Finding[] {
       findings.push(warning(`${client_id}: sends codes to the person's own machine, ${uri}`, fix));
     }
   }
-  if (client.skip_consent && client.token_endpoint_auth_method === 'none') {
+  if (client.skip_consent && isPublic(client)) {
     const fix = `postern clients update ${client_id} --no-skip-consent`;
     findings.push(warning(`${client_id}: gets tokens without consent, and proves itself with no secret`, fix));
   }
   return findings;
+}
+
+/** Beyond its time by a day: no server was there to replace it, or nobody is to. */
+const OVERDUE = 86_400;
+/** Seconds that a key may serve where the operator rotates by hand. */
+const OLD = 400 * 86_400;
+
+type State = ReturnType<typeof keyStates>[number];
+
+function tooOld({ kid, alg, activates_at }: State, interval: number, now: Date): Finding[] {
+  const age = (now.getTime() - activates_at.getTime()) / 1000;
+  const said = `${kid} has been the ${alg} key for ${Math.floor(age / 86_400)} days`;
+  if (interval > 0 && age > interval + OVERDUE) return [warning(said, 'start the server: it replaces keys in time')];
+  const fix = `postern keys rotate --alg ${alg}, or set KEY_ROTATION_INTERVAL`;
+  return interval === 0 && age > OLD ? [warning(said, fix)] : [];
+}
+
+/** It is served: its key goes on, and is replaced like the others. */
+function beyond(algs: readonly string[], owner: string, alg: string): Finding[] {
+  if (algs.includes(alg)) return [];
+  const fix = `add ${alg} to SIGNING_ALGS, or give it another algorithm`;
+  return [warning(`${owner}: wants tokens signed with ${alg}, which is not among SIGNING_ALGS`, fix)];
 }
 
 function withoutKey(owner: string, alg: string, signing: readonly string[]): Finding[] {

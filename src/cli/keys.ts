@@ -26,8 +26,16 @@ const list: Leaf = {
         json: rows,
         ids: rows.map(({ kid }) => kid),
         text: table(
-          ['KID', 'USE', 'ALG', 'STATE', 'PUBLISHED', 'ACTIVE FROM'],
-          rows.map((key) => [key.kid, key.use, key.alg, key.state, key.published ? 'yes' : 'no', key.activates_at]),
+          ['KID', 'USE', 'ALG', 'STATE', 'PUBLISHED', 'ACTIVE FROM', 'UNTIL'],
+          rows.map((key) => [
+            key.kid,
+            key.use,
+            key.alg,
+            key.state,
+            key.published ? 'yes' : 'no',
+            key.activates_at,
+            key.ends_at,
+          ]),
           'There are no keys yet: the server makes them when it starts.',
         ),
       };

@@ -35,7 +35,7 @@ export function record(members: Readonly<Record<string, Value>>, highlight: read
 function show(value: Value): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return printable(value.join(' '));
+  if (Array.isArray(value)) return value.map(show).join(' ');
   if (typeof value === 'object') return Object.keys(value).length === 0 ? '' : printable(JSON.stringify(value));
   return printable(String(value));
 }

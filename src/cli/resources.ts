@@ -67,7 +67,7 @@ const put: Leaf<PutOptions> = {
 };
 
 const remove: Leaf = {
-  summary: 'delete a resource; no more tokens are given out for it',
+  summary: 'delete a resource; nobody can ask for it any more',
   argument: '<resource>',
   examples: ['resources delete https://notes.example.com'],
   run: ({ open }, { argument: resource }) =>

@@ -1,5 +1,6 @@
 /** What every request asks for and few change: clients, scopes and resources, kept for seconds so that a request reads none. */
 import { LRUCache } from 'lru-cache';
+import { isClientId } from '../protocol/client-metadata.ts';
 import type { Db } from '../store/db.ts';
 import * as clients from '../store/clients.ts';
 import * as resources from '../store/resources.ts';
@@ -7,6 +8,7 @@ import * as scopes from '../store/scopes.ts';
 
 export type { Client } from '../store/clients.ts';
 
+/** What is asked for here is at most ten seconds old, a client that there was not two. */
 export interface Directory {
   client(client_id: string): Promise<clients.Client | undefined>;
   scopes(): Promise<ReadonlyMap<string, scopes.Scope>>;
@@ -44,7 +46,7 @@ export function createDirectory(db: Db, now: () => number, own: readonly resourc
   return {
     async client(client_id) {
       // A name no client can have is answered without a read: callers choose it.
-      if (!/^[A-Za-z0-9._~-]{1,128}$/.test(client_id)) return undefined;
+      if (!isClientId(client_id)) return undefined;
       const client = await byId.fetch(client_id);
       return client === MISS ? undefined : client;
     },

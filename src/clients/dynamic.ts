@@ -19,11 +19,13 @@ import { transact } from '../store/db.ts';
 import * as failures from '../store/failures.ts';
 import { sha256 } from '../store/handle.ts';
 import * as initialAccessTokens from '../store/initial-access-tokens.ts';
+import { fetchSector } from './sector.ts';
+import { verifyStatement } from './software-statement.ts';
 import { endClient, insertClient, metadataOf, removeClient, replaceClient, type ClientDocument } from './register.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'random'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'random' | 'clientKeys' | 'fetch'>;
 
-/** Clients that one network may register until it has been quiet for a day, where nobody has to show a token. */
+/** Registrations and replacements that one network may send until it has been quiet for a day, where nobody has to show a token. */
 const OPEN_QUOTA = 100;
 
 /** A registration, and the token that manages it. RFC 7591 §3.2.1, RFC 7592 §3. */
@@ -31,7 +33,8 @@ export type Registered = ClientDocument & { registration_access_token: string; r
 
 /**
  * Registers a client. With REGISTRATION=token an initial access token is used up in the same transaction.
- * @throws OAuthError invalid_token, invalid_redirect_uri, invalid_client_metadata, too_many_requests
+ * @throws OAuthError invalid_token, invalid_redirect_uri, invalid_client_metadata, invalid_software_statement,
+ * unapproved_software_statement, too_many_requests
  */
 export async function registerSelf(
   deps: Needs,
@@ -40,22 +43,29 @@ export async function registerSelf(
   by: Requester,
   now: Date,
 ): Promise<Registered> {
-  const metadata = await selfMetadata(deps, document);
-  if (deps.config.REGISTRATION === 'open') await countAgainstQuota(deps, by, now);
+  const { metadata, software_statement } = await selfMetadata(deps, document, now);
+  const initial = sha256(initial_access_token ?? '');
+  // Looked at before a stranger's sector is fetched, used up below.
+  if (deps.config.REGISTRATION === 'token' && !(await initialAccessTokens.counts(deps.db, initial, now))) {
+    throw refusedInitial();
+  }
+  await countAgainstQuota(deps, by, now);
   const registration_access_token = deps.random(32).toString('base64url');
-  const registered = await naming(() =>
-    transact(deps.db, async (trx) => {
-      if (deps.config.REGISTRATION === 'token') {
-        const hash = sha256(initial_access_token ?? '');
-        if (!(await initialAccessTokens.use(trx, hash, now)))
-          throw invalidToken('the initial access token is not valid');
+  const registered = await naming(async () => {
+    const sector = await fetchSector(deps, metadata, undefined, { trusted: false });
+    return transact(deps.db, async (trx) => {
+      if (deps.config.REGISTRATION === 'token' && !(await initialAccessTokens.use(trx, initial, now))) {
+        throw refusedInitial();
       }
-      const owner = { registered_by: 'self', registration_token_hash: sha256(registration_access_token) } as const;
-      return insertClient(deps, trx, { metadata }, owner, by, now);
-    }),
-  );
+      const registration_token_hash = sha256(registration_access_token);
+      const owner = { registered_by: 'self', registration_token_hash, software_statement } as const;
+      return insertClient(deps, trx, { metadata }, sector, owner, by, now);
+    });
+  });
   return managed(deps, registered, registration_access_token);
 }
+
+const refusedInitial = (): OAuthError => invalidToken('the initial access token is not valid');
 
 /** The client that a registration token manages. Unknown client and wrong token are one answer. @throws OAuthError invalid_token */
 export async function authenticateRegistration(
@@ -89,19 +99,22 @@ export async function replaceSelf(
   if (client_secret !== undefined && !client.secrets.some(({ hash }) => hash.equals(sha256(client_secret)))) {
     throw invalidClientMetadata('client_secret is not the client’s');
   }
-  const said = await selfMetadata(deps, document);
+  const { metadata: said, software_statement } = await selfMetadata(deps, document, now);
+  await countAgainstQuota(deps, by, now);
   const registration_access_token = deps.random(32).toString('base64url');
   const registration_token_hash = sha256(registration_access_token);
-  const replaced = await naming(() =>
-    transact(deps.db, async (trx) => {
+  const replaced = await naming(async () => {
+    const sector = await fetchSector(deps, said, client, { trusted: false });
+    return transact(deps.db, async (trx) => {
       // Of two replacements with one token, or one and a deletion, the second finds the token gone.
       const present = await clients.findLocked(trx, client.client_id);
       if (!present?.registration_token_hash?.equals(client.registration_token_hash!)) throw refusedToken();
       const kept = metadataOf(present);
       const metadata = { ...Object.fromEntries(OPERATOR_ONLY.map((name) => [name, kept[name]])), ...said };
-      return replaceClient(deps, trx, present, metadata, { registration_token_hash }, by, now);
-    }),
-  );
+      const owner = { registration_token_hash, software_statement };
+      return replaceClient(deps, trx, present, metadata, sector, owner, by, now);
+    });
+  });
   deps.directory.clear();
   return managed(deps, replaced, registration_access_token);
 }
@@ -119,14 +132,22 @@ export const managed = ({ config }: Pick<Needs, 'config'>, document: ClientDocum
   registration_client_uri: `${config.ISSUER}/register/${document.client_id}`,
 });
 
-/** What a stranger may say of a client: the standards' own members, and no more scope than is open to strangers. */
-async function selfMetadata({ config, directory }: Needs, document: unknown): Promise<ClientMetadataInput> {
+/**
+ * What a stranger may say of a client, and who vouches for it: the standards' own members, and no more scope than is
+ * open to strangers. Nobody's word makes a stranger an operator.
+ */
+async function selfMetadata(
+  deps: Needs,
+  document: unknown,
+  now: Date,
+): Promise<{ metadata: ClientMetadataInput; software_statement: string | null }> {
+  const { config, directory } = deps;
   const sent = z.record(z.string(), z.unknown()).safeParse(document);
   if (!sent.success) throw invalidClientMetadata('the body must be a JSON object');
-  // RFC 7591 §2: members that are not understood are ignored; so are those that only an operator may set.
-  const metadata = Object.fromEntries(
-    Object.entries(sent.data).filter(([name, value]) => SELF_REGISTERABLE.has(name) && value !== null),
-  );
+  const statement = sent.data['software_statement'] ?? undefined;
+  const vouched = statement === undefined ? {} : await verifyStatement(deps, statement, now);
+  // RFC 7591 §3.1.1: what the statement says comes first.
+  const metadata = { ...registerable(sent.data), ...registerable(vouched) };
   const { scope, grant_types } = metadata;
   if (Array.isArray(grant_types) && grant_types.includes('client_credentials') && config.REGISTRATION === 'open') {
     throw invalidClientMetadata('client_credentials is for clients that somebody vouches for');
@@ -134,10 +155,19 @@ async function selfMetadata({ config, directory }: Needs, document: unknown): Pr
   const known = await directory.scopes();
   const open = parseScope(config.REGISTRATION_SCOPE).filter((name) => known.has(name));
   const wanted = typeof scope === 'string' ? parseScope(scope) : open;
-  return { ...metadata, scope: formatScope(wanted.filter((name) => open.includes(name))) };
+  return {
+    metadata: { ...metadata, scope: formatScope(wanted.filter((name) => open.includes(name))) },
+    software_statement: typeof statement === 'string' ? statement : null,
+  };
 }
 
-async function countAgainstQuota({ db }: Needs, { network }: Requester, now: Date): Promise<void> {
+// RFC 7591 §2: members that are not understood are ignored; so are those that only an operator may set.
+const registerable = (members: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(members).filter(([name, value]) => SELF_REGISTERABLE.has(name) && value !== null));
+
+/** Where nobody has to show a token, each network has only so many goes. @throws OAuthError too_many_requests */
+async function countAgainstQuota({ config, db }: Needs, { network }: Requester, now: Date): Promise<void> {
+  if (config.REGISTRATION !== 'open') return;
   const key = `registration:${network}`;
   const counts = await failures.count(db, [key], now, secondsAfter(now, -FADES_AFTER));
   if ((counts.get(key) ?? 0) > OPEN_QUOTA) {

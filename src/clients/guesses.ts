@@ -5,6 +5,7 @@ import { CLIENT_SECRET_POLICY, delayAfter, FADES_AFTER } from '../protocol/throt
 import type { Db } from '../store/db.ts';
 import * as failures from '../store/failures.ts';
 
+/** How long a client and network that failed have to wait. */
 export interface Guesses {
   /** Seconds this network has to wait before it may try this client again; 0 is not at all. */
   blocked(client_id: string, network: string, now: Date): number;
@@ -14,6 +15,7 @@ export interface Guesses {
 
 const MAX_REMEMBERED = 10_000;
 
+/** Guesses over the database: their delays are those of all processes as far as this one has seen them. */
 export function createGuesses(db: Db): Guesses {
   const until = new LRUCache<string, Date>({ max: MAX_REMEMBERED });
   const unknown = new LRUCache<string, number>({ max: MAX_REMEMBERED });

@@ -2,19 +2,30 @@
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Deps } from '../deps.ts';
-import { publicJwks } from '../protocol/jwks.ts';
+import type { EncryptionAlg } from '../protocol/encryption-alg.ts';
+import { publicJwks, type PublicJwks } from '../protocol/jwks.ts';
 import type { Client } from '../store/clients.ts';
+import { encryptionKeyOf, type EncryptionKey } from './encryption-key.ts';
 
+/** Where somebody's keys are: by value, or at an address, and whether an operator named it. */
+export type KeySource = Pick<Client, 'jwks' | 'jwks_uri' | 'registered_by'>;
+
+/** The keys that clients sign with. */
 export interface ClientKeys {
   /** Finds the key of a signature. An unknown `kid` makes us look again, but not more often than every half minute. */
-  keysOf(client: Client): JWTVerifyGetKey;
+  keysOf(source: KeySource): JWTVerifyGetKey;
+  /** The key to encrypt to; undefined when there is none that fits, or the set cannot be had. */
+  encryptionKeyOf(source: KeySource, alg: EncryptionAlg): Promise<EncryptionKey | undefined>;
 }
 
 const TTL_MS = 300_000;
 const AGAIN_MS = 30_000;
 const MAX_SETS = 1000;
 
-type KeySet = JWTVerifyGetKey;
+interface KeySet {
+  jwks: PublicJwks;
+  verifying: JWTVerifyGetKey;
+}
 
 /** Keys over the guarded outbound client. `now` is in milliseconds, monotonic. */
 export function createClientKeys(fetch: Deps['fetch'], now: () => number): ClientKeys {
@@ -29,14 +40,16 @@ export function createClientKeys(fetch: Deps['fetch'], now: () => number): Clien
   });
 
   const attempt = (uri: string, trusted: boolean): Promise<KeySet> => {
-    const last = attempts.get(uri);
+    // What a stranger could not fetch says nothing about what an operator may.
+    const key = `${trusted} ${uri}`;
+    const last = attempts.get(key);
     if (last) return last;
     const fetched = load(fetch, uri, trusted).then((set) => {
       sets.set(uri, set);
       return set;
     });
     fetched.catch(() => undefined);
-    attempts.set(uri, fetched);
+    attempts.set(key, fetched);
     return fetched;
   };
 
@@ -49,14 +62,28 @@ export function createClientKeys(fetch: Deps['fetch'], now: () => number): Clien
         const trusted = registered_by === 'operator';
         const set = sets.get(jwks_uri) ?? (await attempt(jwks_uri, trusted));
         try {
-          return await set(header, token);
+          return await set.verifying(header, token);
         } catch (error) {
           // The client may have rotated since: OpenID Connect Core §10.1.1.
           const newer = error instanceof errors.JWKSNoMatchingKey ? await attempt(jwks_uri, trusted) : set;
           if (newer === set) throw error;
-          return newer(header, token);
+          return newer.verifying(header, token);
         }
       },
+    async encryptionKeyOf({ jwks, jwks_uri, registered_by }, alg) {
+      if (jwks !== null) return encryptionKeyOf(jwks, alg);
+      if (jwks_uri === null) return undefined;
+      const trusted = registered_by === 'operator';
+      try {
+        const set = sets.get(jwks_uri) ?? (await attempt(jwks_uri, trusted));
+        const found = await encryptionKeyOf(set.jwks, alg);
+        // The client may have published one since.
+        return found ?? (await encryptionKeyOf((await attempt(jwks_uri, trusted)).jwks, alg));
+      } catch (error) {
+        if (error instanceof errors.JWKSNoMatchingKey) return undefined;
+        throw error;
+      }
+    },
   };
 }
 
@@ -66,7 +93,8 @@ async function load(fetch: Deps['fetch'], uri: string, trusted: boolean): Promis
     const headers = { accept: 'application/jwk-set+json, application/json' };
     const { status, text } = await fetch(uri, { headers, trusted });
     if (status !== 200) throw new Error(`${uri} answered ${status}`);
-    return createLocalJWKSet(publicJwks.parse(JSON.parse(text)));
+    const jwks = publicJwks.parse(JSON.parse(text));
+    return { jwks, verifying: createLocalJWKSet(jwks) };
   } catch (cause) {
     throw new errors.JWKSNoMatchingKey(`${uri} gave no keys`, { cause });
   }

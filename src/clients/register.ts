@@ -6,19 +6,23 @@ import {
   clientId,
   clientMetadata,
   clientSecret,
+  encryptionDefaults,
   METADATA_MEMBERS,
+  usesSecret,
   type ClientMetadata,
   type ClientMetadataInput,
 } from '../protocol/client-metadata.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { formatScope, parseScope } from '../protocol/scope.ts';
+import * as logos from '../store/client-logos.ts';
 import * as clients from '../store/clients.ts';
 import { transact, type Trx } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
 import { sha256 } from '../store/handle.ts';
 import * as notices from '../store/logout-notices.ts';
+import { fetchSector, requireSector, type Sector } from './sector.ts';
 
-export type Needs = Pick<Deps, 'config' | 'db' | 'random'>;
+export type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'fetch'>;
 
 /** A client as RFC 7591 §3.2.1 shows it. `client_secret` is there once, when it was made. */
 export type ClientDocument = Record<string, unknown> & { client_id: string; client_secret?: string };
@@ -26,39 +30,49 @@ export type ClientDocument = Record<string, unknown> & { client_id: string; clie
 /** A client or a person has this id already. */
 export class ClientExists extends Error {}
 
+/** A client to be made; without an id or a secret these are drawn. */
 export interface Registration {
   metadata: ClientMetadataInput;
   client_id?: string | undefined;
   client_secret?: string | undefined;
 }
 
-/** Whose a client is: made by an operator, or by itself with a token to manage it by. */
+/** Whose a client is: made by an operator, or by itself with a token to manage it by, perhaps with somebody's word for it. */
 export interface Owner {
   registered_by: 'operator' | 'self';
   registration_token_hash: Buffer | null;
+  /** As it was sent (RFC 7591 §3.2.1). */
+  software_statement: string | null;
 }
 
-const OPERATORS: Owner = { registered_by: 'operator', registration_token_hash: null };
+/** The owner of what is made at the command line or by the admin API. */
+export const OPERATORS: Owner = { registered_by: 'operator', registration_token_hash: null, software_statement: null };
 
 /** Creates a client. @throws ClientExists, ZodError for metadata that is not valid */
-export const register = (deps: Needs, registration: Registration, by: Actor, now: Date): Promise<ClientDocument> =>
-  transact(deps.db, (trx) => insertClient(deps, trx, registration, OPERATORS, by, now));
+export async function register(deps: Needs, registration: Registration, by: Actor, now: Date): Promise<ClientDocument> {
+  const sector = await fetchSector(deps, registration.metadata, undefined, { trusted: true });
+  return transact(deps.db, (trx) => insertClient(deps, trx, registration, sector, OPERATORS, by, now));
+}
 
 /** Creates a client in a transaction of the caller's. @throws ClientExists, ZodError */
 export async function insertClient(
   deps: Needs,
   trx: Trx,
   registration: Registration,
+  sector: Sector | undefined,
   owner: Owner,
   by: Actor,
   now: Date,
 ): Promise<ClientDocument> {
   const metadata = parseMetadata(deps, registration.metadata);
+  requireSector(metadata, undefined, sector);
   identifiers.parse(registration);
   const client_id = registration.client_id ?? deps.random(16).toString('base64url');
   const client_secret = usesSecret(metadata) ? (registration.client_secret ?? newSecret(deps)) : undefined;
-  const row = { ...columnsOf(metadata), ...owner, client_id, last_used_at: null, created_at: now, updated_at: now };
+  const made = { last_used_at: null, logo_hash: null, created_at: now, updated_at: now };
+  const row = { ...columnsOf(metadata), ...owner, client_id, ...made };
   if (!(await clients.insert(trx, row))) throw new ClientExists(client_id);
+  if (row.logo_uri !== null) await logos.want(trx, client_id, now);
   if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
   await record(trx, { event: 'client_created', client_id }, by, now);
   return withSecret(describeClient(row), client_secret);
@@ -70,19 +84,30 @@ export async function replaceClient(
   trx: Trx,
   present: clients.Client,
   document: ClientMetadataInput,
+  sector: Sector | undefined,
   owner: Partial<Owner>,
   by: Actor,
   now: Date,
 ): Promise<ClientDocument> {
-  const metadata = parseMetadata(deps, document);
+  const metadata = parseMetadata(deps, document, present);
+  requireSector(metadata, present, sector);
   const columns = { ...columnsOf(metadata), ...owner, updated_at: now };
   const { client_id } = present;
-  await clients.update(trx, client_id, columns);
-  if (columns.backchannel_logout_uri === null) await notices.forget(trx, client_id);
+  await change(trx, present, columns, now);
   const client_secret = usesSecret(metadata) && present.secrets.length === 0 ? newSecret(deps) : undefined;
   if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
   await record(trx, { event: 'client_updated', client_id }, by, now);
   return withSecret(describeClient({ ...present, ...columns }), client_secret);
+}
+
+/** Writes what changed, and what follows from it. */
+async function change(trx: Trx, { client_id, logo_uri }: clients.Client, columns: Columns, now: Date): Promise<void> {
+  const moved = columns.logo_uri !== logo_uri;
+  await clients.update(trx, client_id, { ...columns, ...(moved && { logo_hash: null }) });
+  if (moved) await logos.forget(trx, client_id);
+  // Also where it did not move: who saves a client again may have mended what we gave up on.
+  if (columns.logo_uri !== null) await logos.want(trx, client_id, now);
+  if (columns.backchannel_logout_uri === null) await notices.forget(trx, client_id);
 }
 
 /** RFC 7591 §3.2.1: a secret comes with its expiry; 0 is never. */
@@ -97,13 +122,18 @@ export async function updateClient(
   by: Actor,
   now: Date,
 ): Promise<ClientDocument | undefined> {
+  const before = await clients.find(deps.db, client_id);
+  const changed = before && { ...metadataOf(before), ...changes };
+  // Who changes a client that registered itself does not make its address an operator's.
+  const trusted = before?.registered_by === 'operator';
+  const sector = changed && (await fetchSector(deps, changed, before, { trusted }));
   return transact(deps.db, async (trx) => {
     const present = await clients.findLocked(trx, client_id);
     if (!present) return undefined;
-    const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes });
+    const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes }, present);
+    requireSector(metadata, present, sector);
     const columns = { ...columnsOf(metadata), updated_at: now };
-    await clients.update(trx, client_id, columns);
-    if (columns.backchannel_logout_uri === null) await notices.forget(trx, client_id);
+    await change(trx, present, columns, now);
     await record(trx, { event: 'client_updated', client_id }, by, now);
     return describeClient({ ...present, ...columns });
   });
@@ -122,16 +152,26 @@ export async function endClient(trx: Trx, client_id: string, by: Actor, now: Dat
 
 export const identifiers = z.object({ client_id: clientId.optional(), client_secret: clientSecret.optional() });
 
-/** Valid metadata that this server can serve: an algorithm without a key would fail at the token endpoint. */
-function parseMetadata({ config }: Pick<Needs, 'config'>, document: unknown): ClientMetadata {
+/**
+ * Valid metadata that this server can serve: an algorithm without a key would fail at the token endpoint. What a client
+ * is registered with it may keep: that has a key for as long.
+ */
+function parseMetadata(
+  { config }: Pick<Needs, 'config'>,
+  document: unknown,
+  present?: clients.ClientRow,
+): ClientMetadata {
   const metadata = clientMetadata.parse(document);
-  const alg = metadata.id_token_signed_response_alg;
-  if (config.SIGNING_ALGS.includes(alg)) return metadata;
-  const message = `must be one of SIGNING_ALGS: ${config.SIGNING_ALGS.join(', ')}`;
-  throw new z.ZodRealError([{ code: 'custom', path: ['id_token_signed_response_alg'], message, input: alg }]);
+  for (const member of ['id_token_signed_response_alg', 'userinfo_signed_response_alg'] as const) {
+    const alg = metadata[member];
+    if (alg === undefined || config.SIGNING_ALGS.includes(alg) || alg === present?.[member]) continue;
+    const message = `must be one of SIGNING_ALGS: ${config.SIGNING_ALGS.join(', ')}`;
+    throw new z.ZodRealError([{ code: 'custom', path: [member], message, input: alg }]);
+  }
+  return metadata;
 }
 
-// Only characters that survive form-encoding as they are: clients that forget to encode still work.
+/** A random secret, of characters that survive form-encoding as they are: clients that forget to encode still work. */
 export const newSecret = ({ random }: Pick<Deps, 'random'>): string => random(32).toString('base64url');
 
 /** Writes a secret down; returns its id. */
@@ -147,21 +187,32 @@ export async function addSecret(deps: Needs, trx: Trx, client_id: string, secret
   return secret_id;
 }
 
-export const usesSecret = ({
-  token_endpoint_auth_method,
-}: Pick<ClientMetadata, 'token_endpoint_auth_method'>): boolean =>
-  token_endpoint_auth_method.startsWith('client_secret_');
-
 const OPTIONAL = [
   'client_name',
   'client_uri',
   'logo_uri',
   'policy_uri',
   'tos_uri',
+  'software_id',
+  'software_version',
+  'initiate_login_uri',
   'token_endpoint_auth_signing_alg',
   'jwks',
   'jwks_uri',
+  'response_modes',
+  'default_max_age',
+  'default_acr_values',
+  'request_object_signing_alg',
+  'request_object_encryption_alg',
+  'request_object_encryption_enc',
   'backchannel_logout_uri',
+  'frontchannel_logout_uri',
+  'id_token_encrypted_response_alg',
+  'id_token_encrypted_response_enc',
+  'userinfo_signed_response_alg',
+  'userinfo_encrypted_response_alg',
+  'userinfo_encrypted_response_enc',
+  'sector_identifier_uri',
   'access_token_format',
   'access_token_ttl',
   'id_token_ttl',
@@ -170,12 +221,15 @@ const OPTIONAL = [
   'id_token_claims',
 ] as const satisfies ReadonlyArray<keyof ClientMetadata>;
 
-type Columns = Omit<clients.ClientRow, 'client_id' | 'created_at' | 'updated_at' | 'last_used_at' | keyof Owner>;
+type Columns = Omit<
+  clients.ClientRow,
+  'client_id' | 'created_at' | 'updated_at' | 'last_used_at' | 'logo_hash' | keyof Owner
+>;
 
 /** Metadata as columns: absent optional members are null, scope is a list. */
 function columnsOf({ response_types: _response_types, scope, ...metadata }: ClientMetadata): Columns {
   const absent = Object.fromEntries(OPTIONAL.map((name) => [name, metadata[name] ?? null]));
-  return { ...metadata, ...absent, scope: parseScope(scope) } as Columns;
+  return { ...metadata, ...absent, ...encryptionDefaults(metadata), scope: parseScope(scope) } as Columns;
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(METADATA_MEMBERS);
@@ -194,5 +248,6 @@ export function describeClient(row: clients.ClientRow): ClientDocument {
     client_id_issued_at: numericDate(row.created_at),
     ...metadataOf(row),
     response_types: row.grant_types.includes('authorization_code') ? ['code'] : [],
+    ...(row.software_statement !== null && { software_statement: row.software_statement }),
   };
 }

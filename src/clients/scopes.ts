@@ -102,7 +102,7 @@ export function putResource(
   });
 }
 
-/** Deletes a resource; tokens for it are no longer given out. False when there is none. */
+/** Deletes a resource: nobody can ask for it, and what was granted before has no scope there. False when there is none. */
 export function removeResource(deps: Needs, name: string, by: Actor, now: Date): Promise<boolean> {
   return transact(deps.db, async (trx) => {
     if (!(await resources.remove(trx, name))) return false;

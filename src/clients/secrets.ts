@@ -1,9 +1,10 @@
 /** The secrets of a client, one by one: what lets a new one come before the old one goes. */
 import { record, type Actor } from '../events/index.ts';
+import { usesSecret } from '../protocol/client-metadata.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import * as clients from '../store/clients.ts';
 import { transact } from '../store/db.ts';
-import { addSecret, identifiers, newSecret, usesSecret, type Needs } from './register.ts';
+import { addSecret, identifiers, newSecret, type Needs } from './register.ts';
 
 /** The secret to add, instead of a random one; and how many seconds the others live on, where they are to end. */
 export interface NewSecret {

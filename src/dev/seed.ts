@@ -15,7 +15,7 @@ export const DEMO_RESOURCE = 'https://notes.example.test';
 
 const BY = { actor: 'dev' };
 
-type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'passwords'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'fetch' | 'passwords'>;
 
 /** Seeds what is missing and brings the rest up to date; what people did with it stays. */
 export async function seed(deps: Needs, now: Date): Promise<void> {

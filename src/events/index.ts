@@ -45,6 +45,7 @@ export type AuditEvent =
   | { event: 'client_created' | 'client_updated' | 'client_deleted'; client_id: string }
   | { event: 'client_secret_added' | 'client_secret_deleted'; client_id: string; detail: { secret_id: string } }
   | { event: 'key_rotated' | 'key_retired'; detail: { kid: string; alg?: string } }
+  | { event: 'key_withdrawn' | 'key_restored' | 'key_erased' | 'key_removed'; detail: { kid: string } }
   | { event: 'registration_token_created' | 'registration_token_deleted'; detail: { token_id: string } }
   | { event: 'scope_changed' | 'resource_changed'; detail: { name: string } };
 

@@ -1,13 +1,14 @@
 /** grant_type=authorization_code (RFC 6749 §4.1.3, RFC 7636 §4.5). */
 import { z } from 'zod';
 import { record } from '../events/index.ts';
-import { invalidGrant, invalidTarget, type OAuthError } from '../protocol/error.ts';
+import { invalidGrant, invalidScope, invalidTarget, type OAuthError } from '../protocol/error.ts';
 import { parseVerifier } from '../protocol/pkce.ts';
-import { narrowResource, parseResource } from '../protocol/resource.ts';
+import { narrowResource, parseResource, scopesOpenAt } from '../protocol/resource.ts';
 import * as authorizationCodes from '../store/authorization-codes.ts';
 import { transact } from '../store/db.ts';
 import { readHandle } from '../store/handle.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
+import { rulesOf } from '../tokens/terms.ts';
 import { authorizationOf, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
@@ -33,6 +34,7 @@ export const authorizationCode: Grant<z.infer<typeof parameters>> = {
       redirect_uri,
       code_challenge,
       resource,
+      open_scopes: scopesOpenAt(resource, await rulesOf(deps)),
       refresh_token: refresh,
     };
     const granted = await authorizationCodes.redeem(deps.db, redemption, now);
@@ -56,6 +58,7 @@ const DESCRIPTION: Record<authorizationCodes.CodeRefusal, string> = {
   expired: 'the code has expired',
   revoked: 'the authorization has ended',
   resource: 'a requested resource was not granted',
+  scope: 'the requested resource knows nothing of the granted scope',
 };
 
 /** Names the reason of a failed claim; a replay is alarmed in the transaction that revokes. */
@@ -67,6 +70,7 @@ function refusal(context: GrantContext, redemption: authorizationCodes.Redemptio
       const { client_id } = client;
       await record(trx, { event: 'code_replay', client_id, detail: { gid: grant_id } }, by, now);
     }
+    if (why === 'scope') return invalidScope(DESCRIPTION[why]);
     return why === 'resource' ? invalidTarget(DESCRIPTION[why]) : invalidGrant(DESCRIPTION[why], { cause: why });
   });
 }

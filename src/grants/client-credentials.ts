@@ -1,8 +1,10 @@
 /** grant_type=client_credentials (RFC 6749 §4.4): the client acts for itself. Nothing is written, no refresh token given. */
 import { z } from 'zod';
-import { unauthorizedClient } from '../protocol/error.ts';
-import { parseResource, requireKnown } from '../protocol/resource.ts';
-import { parseScope, scopeForMachine } from '../protocol/scope.ts';
+import { isPublic } from '../protocol/client-metadata.ts';
+import { invalidScope, unauthorizedClient } from '../protocol/error.ts';
+import { parseResource, requireKnown, scopeAt } from '../protocol/resource.ts';
+import { isSubset, parseScope, scopeForMachine } from '../protocol/scope.ts';
+import { rulesOf } from '../tokens/terms.ts';
 import type { Grant } from './grant.ts';
 
 const parameters = z.object({
@@ -14,12 +16,18 @@ export const clientCredentials: Grant<z.infer<typeof parameters>> = {
   parameters,
   async authorize({ deps, client }, { scope: sentScope, resource: sentResource }) {
     // §4.4: only clients that can keep a secret.
-    if (client.token_endpoint_auth_method === 'none') {
+    if (isPublic(client)) {
       throw unauthorizedClient('client_credentials is only for confidential clients');
     }
-    const scope = scopeForMachine(parseScope(sentScope), client.scope, await deps.directory.scopes());
+    const requested = parseScope(sentScope);
+    const open = scopeForMachine(requested, client.scope, await deps.directory.scopes());
     const resource = parseResource(sentResource);
     requireKnown(resource, await deps.directory.resources(), deps.config.ISSUER);
+    // What was asked for is given or refused; what was not is as much as the resource knows (RFC 8707 §2.2).
+    const scope = scopeAt(open, resource, await rulesOf(deps));
+    if (!isSubset(requested, scope)) throw invalidScope('a requested scope is not known to the resource');
+    // RFC 6749 §3.3: without a scope to begin with the request fails; an empty one could not even be written.
+    if (scope.length === 0) throw invalidScope('the client is registered for no scope that it could have here');
     // A client's sub is its client_id; no person can have it (RFC 9700 §4.15).
     return { client, sub: client.client_id, scope, resource, person: null };
   },

@@ -1,11 +1,20 @@
 /** grant_type=urn:ietf:params:oauth:grant-type:device_code (RFC 8628 §3.4): the device asks until its person has decided. */
 import { z } from 'zod';
-import { expiredToken, accessDenied, authorizationPending, invalidGrant, slowDown } from '../protocol/error.ts';
+import {
+  expiredToken,
+  accessDenied,
+  authorizationPending,
+  invalidGrant,
+  invalidScope,
+  invalidTarget,
+  slowDown,
+} from '../protocol/error.ts';
 import type { OAuthError } from '../protocol/error.ts';
-import { narrowResource, parseResource } from '../protocol/resource.ts';
+import { narrowResource, parseResource, scopesOpenAt } from '../protocol/resource.ts';
 import * as deviceCodes from '../store/device-codes.ts';
 import { readHandle } from '../store/handle.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
+import { rulesOf } from '../tokens/terms.ts';
 import { authorizationOf, type Grant } from './grant.ts';
 
 const parameters = z.object({ device_code: z.string().max(512), resource: z.array(z.string()).optional() });
@@ -18,7 +27,8 @@ export const deviceCode: Grant<z.infer<typeof parameters>> = {
     const device = readHandle(device_code);
     if (!device) throw REFUSALS.unknown();
     const refresh = drawRefreshToken(deps, client, device.expires_bucket, now);
-    const poll = { device, client_id: client.client_id, resource, refresh_token: refresh };
+    const open_scopes = scopesOpenAt(resource, await rulesOf(deps));
+    const poll = { device, client_id: client.client_id, resource, open_scopes, refresh_token: refresh };
     const granted = await deviceCodes.redeem(deps.db, poll, now);
     if (!granted) throw REFUSALS[await deviceCodes.poll(deps.db, poll, now)]();
     return authorizationOf(context, granted, {
@@ -34,7 +44,9 @@ export const deviceCode: Grant<z.infer<typeof parameters>> = {
 const REFUSALS: Record<deviceCodes.PollRefusal, () => OAuthError> = {
   unknown: () => invalidGrant('the device code is not valid'),
   used: () => invalidGrant('the device code was used before'),
-  ended: () => invalidGrant('the authorization has ended, or does not cover what was asked'),
+  resource: () => invalidTarget('a requested resource was not granted'),
+  scope: () => invalidScope('the requested resource knows nothing of the granted scope'),
+  ended: () => invalidGrant('the authorization has ended'),
   denied: () => accessDenied('the person did not allow the request'),
   expired: () => expiredToken('the device code has expired'),
   slow_down: () => slowDown('ask less often: five seconds more between two requests'),

@@ -5,9 +5,12 @@ import type { Requester } from '../events/index.ts';
 import type { Client } from '../store/clients.ts';
 import type { GrantedToPerson } from '../store/authorization-codes.ts';
 import type { Authorization } from '../tokens/authorization.ts';
-import { claimsFor } from '../users/claims.ts';
+import { claimsFor, requestedClaims } from '../users/claims.ts';
 
-export type GrantDeps = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'secrets' | 'log'>;
+export type GrantDeps = Pick<
+  Deps,
+  'config' | 'db' | 'directory' | 'keys' | 'clientKeys' | 'random' | 'secrets' | 'log'
+>;
 
 /** Where a token request stands once the shared phases have passed. */
 export interface GrantContext {
@@ -32,13 +35,15 @@ export async function authorizationOf(
 ): Promise<Authorization> {
   const { scope, resource, nonce, refresh_token } = narrowed;
   const { grant_id, sub, sid, auth_time, acr, amr, expires_at } = granted;
-  const claims = claimsFor(granted, scope, await deps.directory.scopes());
+  const known = await deps.directory.scopes();
+  const claims = claimsFor(granted, scope, known);
+  const requested_claims = requestedClaims(granted, granted.requested_claims?.id_token, known);
   return {
     client,
     sub,
     scope,
     resource,
-    person: { grant_id, grant_expires_at: expires_at, sid, auth_time, acr, amr, nonce, claims },
+    person: { grant_id, grant_expires_at: expires_at, sid, auth_time, acr, amr, nonce, claims, requested_claims },
     refresh_token,
   };
 }

@@ -9,6 +9,7 @@ import { logIssued, type Requester } from '../events/index.ts';
 import type { GrantType } from '../protocol/client-metadata.ts';
 import { OAuthError, unauthorizedClient } from '../protocol/error.ts';
 import { parseParameters, type Parameters } from '../protocol/parameters.ts';
+import { sealFor } from '../tokens/encryption.ts';
 import { issue, type TokenResponse } from '../tokens/issue.ts';
 import { authorizationCode } from './authorization-code.ts';
 import { clientCredentials } from './client-credentials.ts';
@@ -46,10 +47,13 @@ export async function exchange(
   }
   const grant: Grant<unknown> = grants[grant_type];
   const context = { deps, client, by, now };
-  const authorization = await grant.authorize(context, parseParameters(grant.parameters, parameters));
+  const parsed = parseParameters(grant.parameters, parameters);
+  // Before anything is spent: a client whose key cannot be had now comes again with the same code.
+  const seal = grant_type === 'client_credentials' ? undefined : await sealFor(deps, client, 'id_token');
+  const authorization = await grant.authorize(context, parsed);
 
   // From here on nothing can be refused: what the grant wrote has committed.
-  const { response, jti } = await issue(deps, authorization, now);
+  const { response, jti } = await issue(deps, authorization, { seal }, now);
   const { sub, person } = authorization;
   logIssued(deps.log, by, { grant_type, client_id: client.client_id, sub, jti, gid: person?.grant_id });
   return response;

@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { record } from '../events/index.ts';
 import { invalidGrant, invalidScope, invalidTarget, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import { narrowResource, parseResource } from '../protocol/resource.ts';
-import { parseScope } from '../protocol/scope.ts';
+import { narrowResource, parseResource, scopesOpenAt } from '../protocol/resource.ts';
+import { isSubset, parseScope } from '../protocol/scope.ts';
 import type { GrantedToPerson } from '../store/authorization-codes.ts';
 import { transact } from '../store/db.ts';
 import { readHandle } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import { deriveAgain, drawSuccessor } from '../tokens/prepare.ts';
+import { rulesOf } from '../tokens/terms.ts';
 import { authorizationOf, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
@@ -29,7 +30,15 @@ export const refreshToken: Grant<z.infer<typeof parameters>> = {
 
     const presented = { refresh_token, key };
     const successor = drawSuccessor(deps, client, presented, now);
-    const rotation = { token: key, client_id: client.client_id, scope, resource, successor, retry: successor.retry };
+    const rotation = {
+      token: key,
+      client_id: client.client_id,
+      scope,
+      resource,
+      open_scopes: scopesOpenAt(resource, await rulesOf(deps)),
+      successor,
+      retry: successor.retry,
+    };
     const rotated = await refreshTokens.rotate(deps.db, rotation, now);
     const given: Given | undefined = rotated
       ? { granted: rotated, refresh_token: successor.refresh_token }
@@ -50,7 +59,10 @@ interface Given {
   refresh_token: string;
 }
 
-/** Within the retry window, a client whose network lost the answer gets the same successor, never a second one. */
+/**
+ * Within the retry window, a client whose network lost the answer gets the same successor, never a second one.
+ * @throws OAuthError invalid_scope, invalid_target when it asks for more than was granted; nothing is revoked
+ */
 async function sameAnswer(
   { deps, now }: GrantContext,
   presented: Parameters<typeof deriveAgain>[1],
@@ -60,13 +72,21 @@ async function sameAnswer(
   if (window === 0) return undefined;
   const retried = await refreshTokens.findRetry(deps.db, rotation, secondsAfter(now, -window), now);
   const refresh_token = retried && deriveAgain(deps, presented, retried);
-  return refresh_token === undefined ? undefined : { granted: retried!, refresh_token };
+  if (!retried || refresh_token === undefined) return undefined;
+  if (!isSubset(rotation.scope, retried.scope)) throw invalidScope(DESCRIPTION.scope);
+  narrowResource(rotation.resource, retried.resource);
+  const asked = rotation.scope.length > 0 ? rotation.scope : retried.scope;
+  if (rotation.open_scopes && !asked.some((name) => rotation.open_scopes!.includes(name))) {
+    throw invalidScope(DESCRIPTION.other_scope);
+  }
+  return { granted: retried, refresh_token };
 }
 
 const DESCRIPTION: Record<refreshTokens.RefreshRefusal, string> = {
   unknown: 'the refresh token is not valid',
   other_client: 'the refresh token is not valid',
   scope: 'a requested scope was not granted',
+  other_scope: 'the requested resource knows nothing of the scope',
   resource: 'a requested resource was not granted',
   reuse: 'the refresh token was used before; the authorization is revoked',
   expired: 'the refresh token has expired',
@@ -82,7 +102,7 @@ function refusal(context: GrantContext, rotation: refreshTokens.Rotation): Promi
       const { client_id } = client;
       await record(trx, { event: 'refresh_token_reuse', client_id, detail: { gid: grant_id } }, by, now);
     }
-    if (why === 'scope') return invalidScope(DESCRIPTION[why]);
+    if (why === 'scope' || why === 'other_scope') return invalidScope(DESCRIPTION[why]);
     if (why === 'resource') return invalidTarget(DESCRIPTION[why]);
     return invalidGrant(DESCRIPTION[why], { cause: why });
   });

@@ -14,10 +14,14 @@ export async function rateLimits(app: FastifyInstance): Promise<void> {
 }
 
 /**
- * Route options for at most `max` POSTs a minute and address; 0 is no limit. Every route that is given the same options
- * shares one count: the plugin's own `groupId` would not, in memory it counts each route apart.
+ * Route options for at most `max` requests of these methods a minute and address; 0 is no limit. Every route that is given
+ * the same options shares one count: the plugin's own `groupId` would not, in memory it counts each route apart.
  */
-export const limited = (app: FastifyInstance, max: number): RouteShorthandOptions =>
+export const limited = (
+  app: FastifyInstance,
+  max: number,
+  methods: readonly string[] = ['POST'],
+): RouteShorthandOptions =>
   max === 0
     ? {}
-    : { onRequest: app.rateLimit({ max, timeWindow: 60_000, allowList: ({ method }) => method !== 'POST' }) };
+    : { onRequest: app.rateLimit({ max, timeWindow: 60_000, allowList: ({ method }) => !methods.includes(method) }) };

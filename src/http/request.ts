@@ -56,20 +56,20 @@ export function requireForm(request: FastifyRequest): void {
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 type Route = Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Handler>> & {
-  /** Options of the POST: its volume limit. */
+  /** Options of every method: their volume limit. */
   options?: RouteShorthandOptions;
   /** Answer HEAD like GET. Only where GET has no effect: a HEAD must never issue a code. */
   head?: boolean;
 };
 
-const REFUSED: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const REFUSED: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE'];
 
 /** Registers a path with the methods it has; the others are answered 405 with Allow (RFC 9110 §15.5.6). */
 export function route(app: FastifyInstance, url: string, { options = {}, head = false, ...handlers }: Route): void {
   const methods: HTTPMethods[] = [];
   for (const [method, handler] of Object.entries(handlers) as Array<[HTTPMethods, Handler]>) {
     app.route({
-      ...(method === 'POST' && options),
+      ...options,
       method,
       url,
       handler,

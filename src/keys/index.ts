@@ -10,10 +10,13 @@ import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 import type { Db } from '../store/db.ts';
 import * as store from '../store/keys.ts';
+import { loadSalt, pseudonymOf, type LoadedSalt } from './pairwise.ts';
 import type { Secrets } from './secrets.ts';
 import { isGood, isPublished, place, signerOf, stateOf, type PlacedKey } from './state.ts';
 
+export { keepKeys } from './schedule.ts';
 export { ensureKeys, retireKey, rotateKey, unreadableKeys, type Retirement } from './rotation.ts';
+export { isSaltReadable } from './pairwise.ts';
 export { JWKS_MAX_AGE, keyStates, type KeyState } from './state.ts';
 
 type Key = CryptoKey | KeyObject | Uint8Array;
@@ -43,8 +46,11 @@ interface LoadedKey extends PlacedKey {
 }
 
 export interface KeyRing {
-  /** The key that signs `alg` now. @throws when there is none */
-  active(alg: SigningAlg, now: Date): SigningKey;
+  /**
+   * The key that signs `alg` now. While the first of an algorithm is not known everywhere, that of `meanwhile` signs,
+   * where the reader takes either. @throws when there is none
+   */
+  active(alg: SigningAlg, now: Date, options?: { meanwhile?: SigningAlg }): SigningKey;
   /**
    * A published signing key by its id; with `retired`, also one that is out of publication (logout hints). An id never
    * seen may be that of a key another process has just made: then the keys are read again, once a second at most.
@@ -57,6 +63,8 @@ export interface KeyRing {
   decryption(header: { kid?: string | undefined; alg: string }, now: Date): Promise<DecryptionKey[]>;
   /** The JWKS document: public parts only, serialised, with a strong ETag. */
   jwks(now: Date): { body: string; etag: string };
+  /** What a person, or a session, is called towards a sector. @throws when there is no salt that opens */
+  pseudonym(kind: 'sub' | 'sid', sector: string, value: string): string;
   /**
    * Reads the keys again. The first time each has to open; later one that does not is left unused, so that the others
    * are up to date: a server with other SECRET_KEYS may have made it. @returns the ids of those
@@ -72,6 +80,7 @@ const LOOK_AGAIN_AFTER = 1;
 export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
   /** Every key there ever was. Immutable: a reload makes a new one. */
   let loaded: readonly LoadedKey[] = [];
+  let salt: LoadedSalt | undefined;
   let turn = { started: 0, applied: 0 };
   let lookedAgain: { at: Date; done: Promise<unknown> } | undefined;
   const imported = new Map<string, Pick<LoadedKey, 'private_key' | 'public_key'>>();
@@ -103,12 +112,14 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
     const mine = (turn = { ...turn, started: turn.started + 1 }).started;
     const rows = await store.all(db);
     const strict = loaded.length === 0;
+    const saltNow = await loadSalt(db, secrets, salt);
     const keys: LoadedKey[] = [];
     for (const key of place(rows)) keys.push({ ...key, ...(await load(key.row, strict)) });
     // One that began later has seen more.
     if (mine > turn.applied) {
       turn = { ...turn, applied: mine };
       loaded = keys;
+      salt = saltNow;
       const present = new Set(rows.map(({ kid }) => kid));
       for (const kid of imported.keys()) if (!present.has(kid)) imported.delete(kid);
     }
@@ -133,14 +144,13 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
     get ready() {
       return loaded.length > 0;
     },
-    active(alg, now) {
-      const key = signerOf(
-        loaded.filter(({ private_key }) => private_key !== null),
-        alg,
-        now,
-      );
-      if (!key?.private_key) throw new Error(`there is no active ${alg} key`);
-      return { kid: key.row.kid, alg, private_key: key.private_key };
+    active(wanted, now, { meanwhile = wanted } = {}) {
+      const able = loaded.filter(({ private_key }) => private_key !== null);
+      const [key, other] = [signerOf(able, wanted, now), signerOf(able, meanwhile, now)];
+      const signer = key && stateOf(key, now) === 'active' ? key : (other ?? key);
+      if (!signer?.private_key) throw new Error(`there is no active ${wanted} key`);
+      const { kid, alg } = signer.row;
+      return { kid, alg: alg as SigningAlg, private_key: signer.private_key };
     },
     async find(kid, now, { retired = false } = {}) {
       const key = await byKid(kid, now);
@@ -154,6 +164,10 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
         if (!key?.private_key || key.row.alg !== alg || useOf(key.row.alg) !== 'enc' || !isGood(key, now)) return [];
         return [{ kid: key.row.kid, alg: key.row.alg as DecryptionAlg, private_key: key.private_key }];
       });
+    },
+    pseudonym(kind, sector, value) {
+      if (!salt) throw new Error('there is no salt for pairwise subjects that SECRET_KEYS opens');
+      return pseudonymOf(salt, kind, sector, value);
     },
     jwks(now) {
       const shown = loaded.filter((key) => isPublished(key, now)).toSorted((a, b) => rank(a, now) - rank(b, now));

@@ -5,22 +5,38 @@ import type { KeyAlg } from '../protocol/key-alg.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { transact, type Db } from '../store/db.ts';
 import * as store from '../store/keys.ts';
+import { ensureSalt } from './pairwise.ts';
 import type { Secrets } from './secrets.ts';
-import { place, PUBLISH_BEFORE_USE, signerOf } from './state.ts';
+import { place, PUBLISH_BEFORE_USE, signerOf, stateOf } from './state.ts';
 
-/** Makes the first key of every algorithm that has none. Exactly once, however many processes start together. */
+/**
+ * Makes the salt of pseudonyms and the first key of every algorithm that has none, and keeps those that were to end.
+ * Exactly once, however many processes start together.
+ */
 export async function ensureKeys(db: Db, secrets: Secrets, algs: readonly KeyAlg[], now: Date): Promise<void> {
-  const has = (rows: readonly store.KeyRow[], alg: KeyAlg): boolean =>
-    rows.some((row) => row.alg === alg && row.retired_at === null);
+  await ensureSalt(db, secrets);
+  const living = (rows: readonly store.KeyRow[]): store.KeyRow[] =>
+    place(rows)
+      .filter((key) => stateOf(key, now) !== 'retired')
+      .map(({ row }) => row);
+  const has = (rows: readonly store.KeyRow[], alg: KeyAlg): boolean => living(rows).some((row) => row.alg === alg);
+  const endsSoon = (rows: readonly store.KeyRow[]): string[] =>
+    living(rows)
+      .filter(({ alg, withdrawn_at }) => withdrawn_at !== null && algs.includes(alg))
+      .map(({ kid }) => kid);
   const present = await store.all(db);
   const missing = algs.filter((alg) => !has(present, alg));
-  if (missing.length === 0) return;
+  if (missing.length === 0 && endsSoon(present).length === 0) return;
   // Outside the transaction: an RSA key takes a while. Whoever comes second throws its own away.
   const made = await Promise.all(missing.map((alg) => makeKey(secrets, alg, now)));
   await transact(db, async (trx) => {
     await store.lock(trx);
     const rows = await store.all(trx);
-    for (const key of made) if (!has(rows, key.alg)) await store.insert(trx, { ...key, activates_at: now });
+    // Where there are others, somebody may have a JWKS without the new ones.
+    const activates_at = rows.length === 0 ? now : secondsAfter(now, PUBLISH_BEFORE_USE);
+    for (const key of made) if (!has(rows, key.alg)) await store.insert(trx, { ...key, activates_at });
+    const again = endsSoon(rows);
+    if (again.length > 0) await store.withdraw(trx, again, null);
   });
 }
 

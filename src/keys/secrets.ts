@@ -10,6 +10,8 @@ export interface Secrets {
   seal(plain: Buffer, label: string): Buffer;
   /** Decrypts what any of the keys sealed. @throws when none did */
   open(sealed: Buffer, label: string): Buffer;
+  /** The same value under the first key; undefined when that one sealed it. @throws when none did */
+  reseal(sealed: Buffer, label: string): Buffer | undefined;
   /** HMAC-SHA-256 of the parts, in order. `name` picks an older key; undefined when that key is gone. */
   mac(purpose: Purpose, parts: ReadonlyArray<string | Buffer>): Buffer;
   macNamed(purpose: Purpose, parts: ReadonlyArray<string | Buffer>, name: string): Buffer | undefined;
@@ -55,29 +57,39 @@ export function createSecrets(keys: readonly string[], random: Random): Secrets 
     return hmac.digest();
   };
 
+  const openUnder = (key: Buffer, sealed: Buffer, label: string): Buffer | undefined => {
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
+      decipher.setAAD(Buffer.from(label)).setAuthTag(sealed.subarray(-TAG_BYTES));
+      return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+    } catch {
+      // Sealed under another of the keys.
+      return undefined;
+    }
+  };
+  const seal = (plain: Buffer, label: string): Buffer => {
+    const nonce = random(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', current().purposes['private-key'], nonce).setAAD(Buffer.from(label));
+    return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  };
+  const open = (sealed: Buffer, label: string): Buffer => {
+    for (const { purposes } of derived) {
+      const plain = openUnder(purposes['private-key'], sealed, label);
+      if (plain) return plain;
+    }
+    throw new Error(`${label} was sealed under a key that is not in SECRET_KEYS`);
+  };
+
   return {
     get name() {
       return current().name;
     },
-    seal(plain, label) {
-      const nonce = random(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', current().purposes['private-key'], nonce).setAAD(Buffer.from(label));
-      return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
-    },
-    open(sealed, label) {
-      for (const { purposes } of derived) {
-        try {
-          const decipher = createDecipheriv('aes-256-gcm', purposes['private-key'], sealed.subarray(0, NONCE_BYTES), {
-            authTagLength: TAG_BYTES,
-          });
-          decipher.setAAD(Buffer.from(label)).setAuthTag(sealed.subarray(-TAG_BYTES));
-          return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
-        } catch {
-          // Sealed under another of the keys.
-        }
-      }
-      throw new Error(`${label} was sealed under a key that is not in SECRET_KEYS`);
-    },
+    seal,
+    open,
+    reseal: (sealed, label) =>
+      openUnder(current().purposes['private-key'], sealed, label) ? undefined : seal(open(sealed, label), label),
     mac: (purpose, parts) => macUnder(current().purposes[purpose], parts),
     macNamed(purpose, parts, name) {
       const key = derived.find((candidate) => candidate.name === name);

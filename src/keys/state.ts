@@ -1,7 +1,7 @@
 /** The state of a key: it follows from its times, and from those of the key that came after it. Pure. */
 import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from '../protocol/client-metadata.ts';
 import { useOf, type KeyAlg } from '../protocol/key-alg.ts';
-import { secondsAfter } from '../protocol/numeric-date.ts';
+import { earlier, secondsAfter } from '../protocol/numeric-date.ts';
 import type { KeyRow } from '../store/keys.ts';
 
 /** Seconds that others may keep our JWKS. */
@@ -36,12 +36,12 @@ export function place(rows: readonly KeyRow[]): PlacedKey[] {
     .map((row) => {
       const successor = successors.get(row.alg);
       if (row.retired_at === null || row.retired_at > row.activates_at) successors.set(row.alg, row);
-      return { row, ends_at: earlier(row.withdrawn_at, successor?.activates_at ?? null) };
+      return { row, ends_at: earliest(row.withdrawn_at, successor?.activates_at ?? null) };
     })
     .toReversed();
 }
 
-const earlier = (a: Date | null, b: Date | null): Date | null => (a === null || (b !== null && b < a) ? b : a);
+const earliest = (a: Date | null, b: Date | null): Date | null => (a && b ? earlier(a, b) : (a ?? b));
 
 export function stateOf({ row, ends_at }: PlacedKey, now: Date): KeyState {
   if (row.retired_at !== null || (ends_at !== null && ends_at <= now)) return 'retired';
@@ -63,12 +63,16 @@ export function isForgettable({ row, ends_at }: PlacedKey, now: Date): boolean {
 }
 
 /**
- * The key that signs `alg`: the active one, else the one that will be. The latter only where an algorithm is new, and
- * nobody can have tokens of it yet: better a key that some cache may lack than none.
+ * The key of `keys` that signs `alg`: the last that activated, else the one that will. The latter only where an algorithm
+ * is new, and nobody can have tokens of it yet: better a key that some cache may lack than none. Among those that one
+ * process can open the last may be an older one, which is as good for a while.
  */
 export function signerOf<T extends PlacedKey>(keys: readonly T[], alg: KeyAlg, now: Date): T | undefined {
-  const ofAlg = keys.filter(({ row }) => row.alg === alg);
-  return ofAlg.findLast((key) => stateOf(key, now) === 'active') ?? ofAlg.find((key) => stateOf(key, now) === 'next');
+  const ofAlg = keys.filter(({ row }) => row.alg === alg && (row.withdrawn_at === null || row.withdrawn_at > now));
+  return (
+    ofAlg.findLast((key) => key.row.activates_at <= now && isGood(key, now)) ??
+    ofAlg.find((key) => stateOf(key, now) === 'next')
+  );
 }
 
 /** The state of each key, as `keys list` shows it. */
@@ -83,6 +87,7 @@ export function keyStates(
   published: boolean;
   created_at: Date;
   activates_at: Date;
+  ends_at: Date | null;
 }> {
   return place(rows).map((key) => {
     const { kid, alg, created_at, activates_at } = key.row;
@@ -94,6 +99,7 @@ export function keyStates(
       published: isPublished(key, now),
       created_at,
       activates_at,
+      ends_at: key.row.retired_at ?? key.ends_at,
     };
   });
 }

@@ -1,5 +1,5 @@
 /**
- * Requests to addresses that others choose (a client's keys, its metadata, its logout endpoint). Nothing of ours may be
+ * Requests to addresses that others choose (a client's keys, its logo, its logout endpoint). Nothing of ours may be
  * reached through them: only public addresses, checked where the connection is made, so that a name that resolves to
  * something else the second time gains nothing. No redirects, no cookies, little time, few bytes, one error for everything.
  */
@@ -24,6 +24,8 @@ export interface OutboundResponse {
   /** The media type alone, in lower case; empty when there is none. */
   media_type: string;
   headers: Headers;
+  bytes: Buffer;
+  /** The same as UTF-8. */
   text: string;
 }
 
@@ -84,8 +86,8 @@ export function createOutbound({ allow, timeout = TIMEOUT_MS, resolve = lookup }
         signal: AbortSignal.timeout(timeout),
       });
       const media_type = (response.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
-      const text = await readUpTo(response.body, limit);
-      return { status: response.status, media_type, headers: response.headers, text };
+      const bytes = await readUpTo(response.body, limit);
+      return { status: response.status, media_type, headers: response.headers, bytes, text: bytes.toString('utf8') };
     } catch (error) {
       throw new OutboundError(error);
     }
@@ -119,7 +121,7 @@ function publicOnly(resolve: typeof lookup): LookupFunction {
   };
 }
 
-async function readUpTo(body: AsyncIterable<Uint8Array> | null, limit: number): Promise<string> {
+async function readUpTo(body: AsyncIterable<Uint8Array> | null, limit: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {
@@ -127,5 +129,5 @@ async function readUpTo(body: AsyncIterable<Uint8Array> | null, limit: number): 
     if (bytes > limit) throw new Error(`the answer is longer than ${limit} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }

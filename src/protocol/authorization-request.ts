@@ -1,5 +1,8 @@
 /** The authorization request (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1) as it is once every check has passed. */
+import type { RequestedAcr } from './acr.ts';
+import type { ClaimsRequest } from './claims-request.ts';
 import type { Prompt } from './prompt.ts';
+import { MAX_REQUEST_OBJECT, MAX_REQUEST_URI } from './request-object.ts';
 
 export const RESPONSE_TYPES = ['code'] as const;
 /** Codes travel in the query or in a POST body. There is no `fragment`: nothing of ours belongs there (spec.md). */
@@ -27,9 +30,22 @@ export interface AuthorizationRequest extends ResponseTarget {
   login_hint?: string | undefined;
   /** The code a device shows, when this is its request: the answer then goes to no browser. */
   user_code?: string | undefined;
-  /** The person an id_token_hint named. */
+  /** The person an id_token_hint named, as this client is told. */
   hinted_sub?: string | undefined;
+  /** The people whom `sub` in the claims parameter names. */
+  requested_sub?: string[] | undefined;
+  /** Claims asked for by name, narrowed to what the client may have. */
+  claims?: ClaimsRequest | undefined;
+  acr?: RequestedAcr | undefined;
 }
 
 /** Longest values we echo or keep, in characters. */
-export const LIMITS = { state: 2048, nonce: 1024, login_hint: 320, scope: 4000, redirect_uri: 2000 } as const;
+export const LIMITS = {
+  state: 2048,
+  nonce: 1024,
+  login_hint: 320,
+  scope: 4000,
+  redirect_uri: 2000,
+  request: MAX_REQUEST_OBJECT,
+  request_uri: MAX_REQUEST_URI,
+} as const;

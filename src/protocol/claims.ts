@@ -39,12 +39,15 @@ export type PersonClaims = z.infer<typeof personClaims>;
 /** A claims document: JSON values by claim name. */
 export type Claims = Record<string, unknown>;
 
-/** The claims of `all` that the named claims allow, without nulls and empty strings (§5.3.2). */
+/** The claims of `all` that the named claims allow, without nulls, empty strings and empty objects (§5.3.2). */
 export function pickClaims(all: Claims, names: Iterable<string>): Claims {
   const picked: Claims = {};
   for (const name of names) {
     const value = all[name];
-    if (value !== undefined && value !== null && value !== '') picked[name] = value;
+    if (value !== undefined && value !== null && value !== '' && !isEmptyObject(value)) picked[name] = value;
   }
   return picked;
 }
+
+const isEmptyObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;

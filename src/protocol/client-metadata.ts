@@ -1,10 +1,21 @@
 /** Client metadata (RFC 7591 §2, OpenID Connect Registration §2) with our own few additions: shapes, defaults and presets. */
 import { z } from 'zod';
+import { RESPONSE_MODES } from './authorization-request.ts';
 import { isPlainText } from './plain-text.ts';
 import { isScopeToken } from './scope.ts';
-import { redirectUriProblem } from './redirect-uri.ts';
-import { publicJwks } from './jwks.ts';
+import { frontchannelUriProblem, redirectUriProblem } from './redirect-uri.ts';
+import { encryptionKeysOf, publicJwks, type PublicJwks } from './jwks.ts';
 import { ASSERTION_ALGS } from './jwt-assertion.ts';
+import {
+  CONTENT_ENCRYPTION,
+  DEFAULT_CONTENT_ENCRYPTION,
+  ENCRYPTION_ALGS,
+  type ContentEncryption,
+  type EncryptionAlg,
+} from './encryption-alg.ts';
+import { DECRYPTION_ALGS } from './key-alg.ts';
+import { REQUEST_OBJECT_SIGNING_ALGS, requestUriProblem } from './request-object.ts';
+import { sectorProblem, SUBJECT_TYPES } from './sector.ts';
 import { SIGNING_ALGS } from './signing-alg.ts';
 
 export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const;
@@ -12,6 +23,18 @@ export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token', DEVICE_GRANT] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 export type GrantType = (typeof GRANT_TYPES)[number];
+
+/** The methods by which a client proves that it knows a secret. They are one: either may be used (RFC 6749 §2.3.1). */
+export const SECRET_METHODS = ['client_secret_basic', 'client_secret_post'] as const satisfies readonly AuthMethod[];
+
+type Authenticated = Readonly<{ token_endpoint_auth_method?: AuthMethod | undefined }>;
+
+/** Does the client authenticate with a secret? */
+export const usesSecret = ({ token_endpoint_auth_method: method }: Authenticated): boolean =>
+  (SECRET_METHODS as ReadonlyArray<AuthMethod | undefined>).includes(method);
+
+/** Is it a client that cannot prove who it is (RFC 6749 §2.1)? */
+export const isPublic = ({ token_endpoint_auth_method: method }: Authenticated): boolean => method === 'none';
 
 /** Longest life of an ID token or access token, in seconds: a retired key stays published this long. */
 export const MAX_TOKEN_TTL = 86_400;
@@ -30,6 +53,13 @@ const scope = z
   .max(4000)
   .refine((text) => text.split(' ').every((token) => token === '' || isScopeToken(token)), 'must be scope tokens');
 
+// OpenID Connect Registration §2: https. We add parameters to it, which nothing may follow.
+const initiateLoginUri = uri
+  .refine((text) => /^https:\/\/[^/?#]/i.test(text), 'must use https')
+  .refine((text) => /^[\x21-\x7E]+$/.test(text) && !/["<>\\^`{|}]/.test(text), 'must hold URI characters only')
+  .refine((text) => !text.includes('#'), 'must not have a fragment')
+  .refine((text) => !/^https:\/\/[^/?]*@/i.test(text), 'must not hold user information');
+
 /** Each member on its own. What they mean for each other is checked by `clientMetadata`. */
 export const clientMetadataFields = z.strictObject({
   client_name: plain.min(1).max(200).optional(),
@@ -37,6 +67,9 @@ export const clientMetadataFields = z.strictObject({
   logo_uri: uri.optional(),
   policy_uri: uri.optional(),
   tos_uri: uri.optional(),
+  software_id: plain.min(1).max(200).optional(),
+  software_version: plain.min(1).max(200).optional(),
+  initiate_login_uri: initiateLoginUri.optional(),
   contacts: z.array(plain.min(1).max(320)).max(20).default([]),
   application_type: z.enum(['web', 'native']).default('web'),
   token_endpoint_auth_method: z.enum(AUTH_METHODS).default('client_secret_basic'),
@@ -47,20 +80,46 @@ export const clientMetadataFields = z.strictObject({
   post_logout_redirect_uris: z.array(z.string()).max(100).default([]),
   grant_types: z.array(z.enum(GRANT_TYPES)).min(1).default(['authorization_code']),
   response_types: z.array(z.enum(['code'])).optional(),
+  /** How answers may travel (FAPI 2.0 Message Signing §5.3.2); any way when nothing is said. */
+  response_modes: z.array(z.enum(RESPONSE_MODES)).min(1).optional(),
+  default_max_age: z.int().min(0).max(999_999_999).optional(),
+  /** Always true of our ID tokens. */
+  require_auth_time: z.boolean().default(false),
+  default_acr_values: z
+    .array(z.string().regex(/^[\x21-\x7E]{1,200}$/, 'must be names'))
+    .max(20)
+    .optional(),
   scope: scope.default('openid profile email'),
   /** Web origins, besides those of the redirect URIs, whose pages may call the token endpoint. */
   allowed_origins: z.array(origin).max(100).default([]),
   id_token_signed_response_alg: z.enum(SIGNING_ALGS).default('RS256'),
+  id_token_encrypted_response_alg: z.enum(ENCRYPTION_ALGS).optional(),
+  id_token_encrypted_response_enc: z.enum(CONTENT_ENCRYPTION).optional(),
+  userinfo_signed_response_alg: z.enum(SIGNING_ALGS).optional(),
+  userinfo_encrypted_response_alg: z.enum(ENCRYPTION_ALGS).optional(),
+  userinfo_encrypted_response_enc: z.enum(CONTENT_ENCRYPTION).optional(),
+  subject_type: z.enum(SUBJECT_TYPES).default('public'),
+  sector_identifier_uri: z
+    .url({ protocol: /^https$/, message: 'must be an https URL' })
+    .max(2000)
+    .optional(),
   access_token_format: z.enum(['jwt', 'opaque']).optional(),
   access_token_ttl: tokenTtl.optional(),
   id_token_ttl: tokenTtl.optional(),
   refresh_token_ttl: grantTtl.optional(),
   refresh_token_idle_ttl: grantTtl.optional(),
   id_token_claims: z.enum(['scope', 'minimal']).optional(),
+  request_uris: z.array(z.string()).max(100).default([]),
+  request_object_signing_alg: z.enum(REQUEST_OBJECT_SIGNING_ALGS).optional(),
+  request_object_encryption_alg: z.enum(DECRYPTION_ALGS).optional(),
+  request_object_encryption_enc: z.enum(CONTENT_ENCRYPTION).optional(),
   backchannel_logout_uri: uri.refine((text) => !text.includes('#'), 'must not have a fragment').optional(),
   backchannel_logout_session_required: z.boolean().default(false),
+  frontchannel_logout_uri: uri.optional(),
+  frontchannel_logout_session_required: z.boolean().default(false),
   require_pkce: z.boolean().default(false),
   require_pushed_authorization_requests: z.boolean().default(false),
+  require_signed_request_object: z.boolean().default(false),
   skip_consent: z.boolean().default(false),
   may_introspect: z.boolean().default(false),
 });
@@ -92,13 +151,19 @@ export const clientMetadata = clientMetadataFields.superRefine((client, context)
   const problem = (path: string, message: string): void =>
     context.addIssue({ code: 'custom', path: [path], message, input: client });
   const usesCode = client.grant_types.includes('authorization_code');
-  const isPublic = client.token_endpoint_auth_method === 'none';
 
   for (const field of ['redirect_uris', 'post_logout_redirect_uris'] as const) {
     for (const value of client[field]) {
       const reason = redirectUriProblem(value, client.application_type);
       if (reason !== undefined) problem(field, `${JSON.stringify(value)} ${reason}`);
     }
+  }
+  const { frontchannel_logout_uri } = client;
+  const framed = frontchannel_logout_uri && frontchannelUriProblem(frontchannel_logout_uri, client.redirect_uris);
+  if (framed) problem('frontchannel_logout_uri', framed);
+  for (const value of client.request_uris) {
+    const reason = requestUriProblem(value);
+    if (reason !== undefined) problem('request_uris', `${JSON.stringify(value)} ${reason}`);
   }
   if (usesCode && client.redirect_uris.length === 0) problem('redirect_uris', 'needs at least one redirect URI');
   if (client.grant_types.includes('refresh_token') && !usesCode && !client.grant_types.includes(DEVICE_GRANT)) {
@@ -108,7 +173,7 @@ export const clientMetadata = clientMetadataFields.superRefine((client, context)
     problem('response_types', 'code goes with the grant type authorization_code');
   }
   // RFC 6749 §4.4: only for clients that can keep a secret.
-  if (isPublic && client.grant_types.includes('client_credentials')) {
+  if (isPublic(client) && client.grant_types.includes('client_credentials')) {
     problem('grant_types', 'client_credentials is only for confidential clients');
   }
   const hasKeys = client.jwks !== undefined || client.jwks_uri !== undefined;
@@ -117,18 +182,70 @@ export const clientMetadata = clientMetadataFields.superRefine((client, context)
   if (client.token_endpoint_auth_method === 'private_key_jwt' && !hasKeys) {
     problem('jwks', 'is needed for private_key_jwt, or jwks_uri');
   }
-  if (isPublic && client.may_introspect) problem('may_introspect', 'is only for confidential clients');
+  // RFC 9101 §10.5: nothing it could send would be accepted.
+  if (client.require_signed_request_object && !hasKeys) {
+    problem('jwks', 'is needed for require_signed_request_object, or jwks_uri');
+  }
+  // OpenID Connect Registration §2.
+  if (client.request_object_encryption_enc !== undefined && client.request_object_encryption_alg === undefined) {
+    problem('request_object_encryption_enc', 'needs request_object_encryption_alg beside it');
+  }
+  for (const [member, problemOfIt] of encryptionProblems(client)) problem(member, problemOfIt);
+  // OpenID Connect Core §8.1.
+  if (client.subject_type === 'pairwise' && client.sector_identifier_uri === undefined) {
+    const reason = sectorProblem(client.redirect_uris, client.application_type);
+    if (reason !== undefined) problem('sector_identifier_uri', reason);
+  }
+  if (isPublic(client) && client.may_introspect) problem('may_introspect', 'is only for confidential clients');
   // RFC 8252 §8.6: anybody can pretend to be this client, so the person is asked each time.
-  if (isPublic && client.application_type === 'native' && client.skip_consent) {
+  if (isPublic(client) && client.application_type === 'native' && client.skip_consent) {
     problem('skip_consent', 'is not possible for a public native client');
   }
 });
+
+/** What a client may want encrypted, by the first half of the members that say so. */
+export const ENCRYPTED = ['id_token', 'userinfo'] as const;
+export type Encrypted = (typeof ENCRYPTED)[number];
+/** The members of each: its `alg` and its `enc`. */
+type Encryption = { [K in `${Encrypted}_encrypted_response_alg`]?: EncryptionAlg | undefined } & {
+  [K in `${Encrypted}_encrypted_response_enc`]?: ContentEncryption | undefined;
+};
+
+/** What cannot be encrypted as a client asks: refused now, for the token endpoint could only fail. */
+function* encryptionProblems(
+  client: Encryption & { jwks?: PublicJwks | undefined; jwks_uri?: string | undefined },
+): Generator<[member: string, problem: string]> {
+  for (const what of ENCRYPTED) {
+    const alg = client[`${what}_encrypted_response_alg`];
+    // OpenID Connect Registration §2.
+    if (alg === undefined) {
+      const alone = client[`${what}_encrypted_response_enc`] !== undefined;
+      if (alone) yield [`${what}_encrypted_response_enc`, `needs ${what}_encrypted_response_alg beside it`];
+    } else if (client.jwks === undefined && client.jwks_uri === undefined) {
+      yield ['jwks', `is needed for ${what}_encrypted_response_alg, or jwks_uri`];
+    } else if (client.jwks !== undefined && encryptionKeysOf(client.jwks, alg).length === 0) {
+      yield ['jwks', `holds no key to encrypt to with ${alg}`];
+    }
+  }
+}
+
+/** The `enc` of what is encrypted, defaults filled in (OpenID Connect Registration §2). */
+export const encryptionDefaults = (client: Encryption): Encryption =>
+  Object.fromEntries(
+    ENCRYPTED.filter((what) => client[`${what}_encrypted_response_alg`] !== undefined).map((what) => [
+      `${what}_encrypted_response_enc`,
+      client[`${what}_encrypted_response_enc`] ?? DEFAULT_CONTENT_ENCRYPTION,
+    ]),
+  );
 
 export type ClientMetadata = z.infer<typeof clientMetadata>;
 export type ClientMetadataInput = z.input<typeof clientMetadata>;
 
 /** RFC 3986 unreserved characters, so that the id means the same in a form, a header and a path. */
-export const clientId = z.string().regex(/^[A-Za-z0-9._~-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 - . _ ~');
+const CLIENT_ID = /^[A-Za-z0-9._~-]{1,128}$/;
+export const clientId = z.string().regex(CLIENT_ID, 'must be 1 to 128 of A-Z a-z 0-9 - . _ ~');
+/** Could a client have this name? */
+export const isClientId = (text: string): boolean => CLIENT_ID.test(text);
 /** RFC 6749 Appendix A.2: VSCHAR; long enough not to be guessed. */
 export const clientSecret = z.string().regex(/^[\x20-\x7E]{12,512}$/, 'must be 12 to 512 printable ASCII characters');
 

@@ -12,5 +12,8 @@ export const CONTENT_ENCRYPTION = [
   'A256GCM',
 ] as const;
 
+/** What a client that names no `enc` gets (OpenID Connect Registration §2). */
+export const DEFAULT_CONTENT_ENCRYPTION = 'A128CBC-HS256' satisfies ContentEncryption;
+
 export type EncryptionAlg = (typeof ENCRYPTION_ALGS)[number];
 export type ContentEncryption = (typeof CONTENT_ENCRYPTION)[number];

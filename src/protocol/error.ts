@@ -21,19 +21,22 @@ const catalogue = {
   authorization_pending: 400,
   slow_down: 400,
   expired_token: 400,
-  // RFC 9101 §6.2, RFC 9126 §4
+  // RFC 9101 §7, OpenID Connect Core §3.1.2.6
   invalid_request_uri: 400,
+  invalid_request_object: 400,
   // RFC 7591 §3.2.2
   invalid_redirect_uri: 400,
   invalid_client_metadata: 400,
+  invalid_software_statement: 400,
+  unapproved_software_statement: 400,
   // RFC 8707 §2
   invalid_target: 400,
   // OpenID Connect Core §3.1.2.6
   login_required: 400,
   consent_required: 400,
   account_selection_required: 400,
-  request_not_supported: 400,
-  request_uri_not_supported: 400,
+  // OpenID Connect Core Error Code unmet_authentication_requirements
+  unmet_authentication_requirements: 400,
   registration_not_supported: 400,
   // Ours: POST /login, throttling, routing.
   invalid_credentials: 401,
@@ -96,6 +99,10 @@ export const unauthorizedClient = refusal('unauthorized_client');
 export const invalidScope = refusal('invalid_scope');
 export const invalidRedirectUri = refusal('invalid_redirect_uri');
 export const invalidClientMetadata = refusal('invalid_client_metadata');
+export const invalidSoftwareStatement = refusal('invalid_software_statement');
+export const unapprovedSoftwareStatement = refusal('unapproved_software_statement');
+export const invalidRequestUri = refusal('invalid_request_uri');
+export const invalidRequestObject = refusal('invalid_request_object');
 export const invalidTarget = refusal('invalid_target');
 export const invalidToken = refusal('invalid_token');
 export const insufficientScope = refusal('insufficient_scope');

@@ -10,6 +10,8 @@ export type Pairs = ReadonlyArray<readonly [name: string, value: string]>;
 const MAX_PARAMETERS = 200;
 // C0 controls and DEL except TAB, LF and CR. Postgres text cannot hold U+0000, and none of the others means anything here.
 const CONTROL = /[^\P{Cc}\t\n\r\u0080-\u009F]/u;
+/** Does a parameter's text hold a character that none may? */
+export const holdsControl = (text: string): boolean => CONTROL.test(text);
 
 /**
  * Decodes a query string or a form body.
@@ -27,7 +29,7 @@ export function parseForm(text: string): Pairs {
     const equals = part.indexOf('=');
     const name = decode(equals < 0 ? part : part.slice(0, equals));
     const value = equals < 0 ? '' : decode(part.slice(equals + 1));
-    if (CONTROL.test(name) || CONTROL.test(value)) throw invalidRequest('a parameter holds a control character');
+    if (holdsControl(name) || holdsControl(value)) throw invalidRequest('a parameter holds a control character');
     pairs.push([name, value]);
   }
   return pairs;

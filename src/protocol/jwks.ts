@@ -1,5 +1,6 @@
 /** JWK Sets of others (RFC 7517 §5): public keys only. A symmetric or private key has no business in one. */
 import { z } from 'zod';
+import type { EncryptionAlg } from './encryption-alg.ts';
 import { isPlainText } from './plain-text.ts';
 
 export const publicJwks = z.object({
@@ -14,3 +15,18 @@ export const publicJwks = z.object({
     .max(50),
 });
 export type PublicJwks = z.infer<typeof publicJwks>;
+
+type PublicJwk = PublicJwks['keys'][number];
+
+const CURVES = ['P-256', 'P-384', 'P-521', 'X25519'];
+
+/** The keys of a set that can be encrypted to with `alg`, best first: those that say so before those that say nothing. */
+export function encryptionKeysOf({ keys }: PublicJwks, alg: EncryptionAlg): PublicJwk[] {
+  const fits = ({ kty, crv }: PublicJwk): boolean =>
+    alg === 'RSA-OAEP-256' ? kty === 'RSA' : kty !== 'RSA' && CURVES.includes(String(crv));
+  const said = (key: PublicJwk): number => Number(key['use'] === 'enc') + Number(key['alg'] === alg);
+  return keys
+    .filter((key) => fits(key) && ['enc', undefined].includes(key['use'] as string | undefined))
+    .filter((key) => key['alg'] === undefined || key['alg'] === alg)
+    .toSorted((one, other) => said(other) - said(one));
+}

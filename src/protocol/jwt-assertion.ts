@@ -45,6 +45,7 @@ export function claimedSubject(assertion: string): string | undefined {
   }
 }
 
+/** What an assertion is measured by. */
 export interface Expected {
   client_id: string;
   /** Who we are: the issuer, and where it is still allowed the token endpoint. */

@@ -60,3 +60,18 @@ export function redirectOrigin(uri: string): string | undefined {
   const { protocol, origin } = new URL(uri);
   return protocol === 'https:' || protocol === 'http:' ? origin : undefined;
 }
+
+/**
+ * Why a page cannot be framed to tell a client of a sign-out, or undefined when it can (OpenID Connect Front-Channel
+ * Logout 1.0 §2): scheme, host and port are those of a redirect URI. The host goes into the policy of a page of ours, so
+ * it has to be one that a policy can hold.
+ */
+export function frontchannelUriProblem(uri: string, redirect_uris: readonly string[]): string | undefined {
+  if (!/^[\x21-\x7E]+$/.test(uri)) return 'must be printable ASCII';
+  if (uri.includes('#')) return 'must not have a fragment';
+  const url = URL.parse(uri);
+  if (url === null || !/^[a-z0-9._-]+$/.test(url.hostname)) return 'must have a host name';
+  if (url.username !== '' || url.password !== '') return 'must not hold user information';
+  const origins = redirect_uris.map((redirect_uri) => URL.parse(redirect_uri)?.origin);
+  return origins.includes(url.origin) ? undefined : 'must have scheme, host and port of a redirect URI';
+}

@@ -1,6 +1,6 @@
-/** Resource indicators (RFC 8707): the syntax, and narrowing. */
+/** Resource indicators (RFC 8707): the syntax, narrowing, and which scope means something where. */
 import { invalidTarget } from './error.ts';
-import { isSubset } from './scope.ts';
+import { isIdentityScope, isSubset, type ClaimsRule } from './scope.ts';
 
 const MAX_RESOURCES = 10;
 
@@ -28,4 +28,55 @@ export function narrowResource(requested: readonly string[], granted: readonly s
 /** @throws OAuthError invalid_target for a resource that is neither registered nor ourselves */
 export function requireKnown(resource: readonly string[], known: ReadonlyMap<string, unknown>, issuer: string): void {
   if (resource.some((uri) => uri !== issuer && !known.has(uri))) throw invalidTarget('the resource is not known');
+}
+
+/** What has to be known to say which scope means something where. */
+export interface ResourceRules {
+  issuer: string;
+  /** By name. */
+  scopes: ReadonlyMap<string, ClaimsRule>;
+  /** By identifier, with the scopes each knows. */
+  resources: ReadonlyMap<string, { scope: readonly string[] }>;
+}
+
+/**
+ * The scope of an access token for these resources: what one of them knows (RFC 9068 §2.2.3: each has to mean something to
+ * the audience). A resource that lists no scope takes any, and so do we, for whom a token without a resource is. One that
+ * was deleted knows none.
+ */
+export function scopeAt(
+  scope: readonly string[],
+  resource: readonly string[],
+  { issuer, resources }: Omit<ResourceRules, 'scopes'>,
+): string[] {
+  if (resource.length === 0 || resource.some((uri) => takesAny(uri, issuer, resources))) return [...scope];
+  const listed = listedBy(resource, resources);
+  return scope.filter((name) => listed.has(name));
+}
+
+/**
+ * Every scope that a request for these resources could be given something by; null when that is any. For the store, where a
+ * request that nothing would be left of is refused before it spends anything.
+ */
+export function scopesOpenAt(
+  resource: readonly string[],
+  { issuer, scopes, resources }: ResourceRules,
+): string[] | null {
+  if (resource.length === 0 || resource.some((uri) => takesAny(uri, issuer, resources))) return null;
+  const identity = [...scopes.keys()].filter((name) => isIdentityScope(name, scopes));
+  return [...identity, ...listedBy(resource, resources)];
+}
+
+const takesAny = (uri: string, issuer: string, resources: ResourceRules['resources']): boolean =>
+  uri === issuer || resources.get(uri)?.scope.length === 0;
+const listedBy = (resource: readonly string[], resources: ResourceRules['resources']): Set<string> =>
+  new Set(resource.flatMap((uri) => resources.get(uri)?.scope ?? []));
+
+/**
+ * The scope of a request or an answer for these resources: that of its access token, and what opens the person's identity
+ * to the client itself, in the ID token, wherever the access token goes.
+ */
+export function narrowScope(scope: readonly string[], resource: readonly string[], rules: ResourceRules): string[] {
+  const served = new Set(scopeAt(scope, resource, rules));
+  return scope.filter((name) => served.has(name) || isIdentityScope(name, rules.scopes));
 }

@@ -10,11 +10,18 @@ export interface ScopeRule {
   for_machines: boolean;
 }
 
+/** What a scope opens. */
+export interface ClaimsRule {
+  /** The claims about a person. */
+  claims: readonly string[];
+}
+
 export const OPENID = 'openid';
 export const OFFLINE_ACCESS = 'offline_access';
 
 const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
+/** Is it one token of a scope (RFC 6749 Appendix A.4)? */
 export const isScopeToken = (text: string): boolean => SCOPE_TOKEN.test(text);
 
 /** The tokens of a scope parameter, each once, in the order given. @throws OAuthError invalid_scope */
@@ -25,10 +32,16 @@ export function parseScope(text: string | undefined): string[] {
   return [...new Set(tokens)];
 }
 
+/** Tokens as the parameter has them. */
 export const formatScope = (tokens: readonly string[]): string => tokens.join(' ');
 
+/** Is each of the part in the whole? */
 export const isSubset = (part: readonly string[], whole: readonly string[]): boolean =>
   part.every((token) => whole.includes(token));
+
+/** Is it about the person and this authorization, not about an API? */
+export const isIdentityScope = (name: string, known: ReadonlyMap<string, ClaimsRule>): boolean =>
+  name === OPENID || name === OFFLINE_ACCESS || (known.get(name)?.claims ?? []).length > 0;
 
 /**
  * The scope of an authorization request: unknown and unregistered tokens are dropped (the answer says what is left,

@@ -1,5 +1,6 @@
 /** How long to wait after failed guesses. A delay that grows, never a lock that a stranger can close for good. */
 
+/** How failures slow their maker down. */
 export interface ThrottlePolicy {
   /** Failures that cost nothing. */
   free: number;

@@ -14,6 +14,7 @@ export function userCodeFrom(draw: (bytes: number) => Buffer): string {
   return showUserCode(letters);
 }
 
+/** A user code as people read it best: in two halves. */
 export const showUserCode = (letters: string): string => `${letters.slice(0, 4)}-${letters.slice(4)}`;
 
 /** The eight letters of what somebody typed, in any case, with any dashes and spaces; undefined when it cannot be a code. */

@@ -1,4 +1,7 @@
-/** Sessions: a browser's sign-in, from start to end. The cookie belongs to the door, who may sign in to users. */
+/**
+ * Sessions: the sign-ins of a browser, from start to end; it may hold those of several people. The cookie belongs to the
+ * door, who may sign in to users.
+ */
 import type { Deps } from '../deps.ts';
 import { record, type Requester } from '../events/index.ts';
 import { accessDenied } from '../protocol/error.ts';
@@ -16,17 +19,28 @@ type Needs = Pick<Deps, 'config' | 'db' | 'random'>;
 /** Seconds between two notes that a session is in use: idle limits are hours, so no request needs its own write. */
 const TOUCH_EVERY = 60;
 
-/** The live session of a cookie; undefined for none, an unknown or malformed one, an expired or ended one. */
-export async function findSession(
-  { config, db }: Needs,
-  cookie: string | undefined,
+/** Most people who are signed in in one browser at a time. */
+export const MAX_SESSIONS = 5;
+
+/**
+ * The live sessions behind a browser's handles, in their order, one a person. Handles that are malformed, unknown,
+ * expired or ended are nobody's.
+ */
+export async function findSessions(
+  { config, db }: Pick<Deps, 'config' | 'db'>,
+  handles: readonly string[],
   now: Date,
-): Promise<store.LiveSession | undefined> {
-  const key = cookie === undefined ? undefined : readHandle(cookie);
-  if (!key) return undefined;
-  const session = await store.find(db, key, now, secondsAfter(now, -config.SESSION_IDLE_TTL));
-  if (session && session.seen_at < secondsAfter(now, -TOUCH_EVERY)) await store.touch(db, key, now);
-  return session;
+): Promise<store.LiveSession[]> {
+  const keys = handles.slice(0, MAX_SESSIONS).flatMap((handle) => readHandle(handle) ?? []);
+  if (keys.length === 0) return [];
+  const live = await store.findLive(db, keys, now, secondsAfter(now, -config.SESSION_IDLE_TTL));
+  const inOrder = keys.flatMap((key) => live.find(({ hash }) => hash.equals(key.hash)) ?? []);
+  return inOrder.filter(({ sub }, index) => inOrder.findIndex((other) => other.sub === sub) === index);
+}
+
+/** Notes that a session is in use. The others of its browser are not, and grow idle. */
+export async function noteUse({ db }: Pick<Deps, 'db'>, session: store.LiveSession, now: Date): Promise<void> {
+  if (session.seen_at < secondsAfter(now, -TOUCH_EVERY)) await store.touch(db, session, now);
 }
 
 /** How somebody proved who they are. */
@@ -44,11 +58,17 @@ export interface Start {
   /** Seconds. */
   ttl: number;
   /**
-   * The browser's session until now: its id dies. The same person keeps its sid, and so what was granted under it; for
-   * another person it ends, as by a sign-out.
+   * The browser's sessions until now. That of the same person is replaced: its id dies, its sid, and so what was granted
+   * under it, is carried on. Those of others stay; of too many the last ends, as by a sign-out.
    */
-  replaces?: store.LiveSession | undefined;
+  beside?: readonly store.LiveSession[];
   via: string;
+}
+
+/** A session that began, and what is left of those beside it. */
+export interface Started extends Handle {
+  sid: string;
+  kept: readonly store.LiveSession[];
 }
 
 /**
@@ -58,22 +78,25 @@ export interface Start {
 export async function startSession(
   { db, random }: Needs,
   { sub, amr, acr, password_changed_at }: Authentication,
-  { kind, ttl, replaces, via }: Start,
+  { kind, ttl, beside = [], via }: Start,
   by: Requester,
   now: Date,
-): Promise<Handle & { sid: string }> {
+): Promise<Started> {
   const expires_at = secondsAfter(now, ttl);
   const { handle, ...key } = drawHandle(random, expires_at);
-  const sid = replaces?.sub === sub ? replaces.sid : random(16).toString('base64url');
+  const replaced = beside.find((session) => session.sub === sub);
+  const others = beside.filter((session) => session.sub !== sub);
+  const [kept, pushedOut] = [others.slice(0, MAX_SESSIONS - 1), others.slice(MAX_SESSIONS - 1)];
+  const sid = replaced?.sid ?? random(16).toString('base64url');
   await transact(db, async (trx) => {
     const row = { ...key, sid, kind, sub, auth_time: now, amr, acr, created_at: now, seen_at: now, expires_at };
     if (!(await store.insert(trx, row, password_changed_at))) throw accessDenied('the account cannot sign in');
-    // Somebody else took the browser over: nobody could sign the one before out any more.
-    if (replaces && replaces.sub !== sub) await endIn(trx, replaces, by, now);
-    else if (replaces) await store.supersede(trx, replaces, now);
+    if (replaced) await store.supersede(trx, replaced, now);
+    // No longer in the cookie, nobody could sign them out any more.
+    for (const session of pushedOut) await endIn(trx, session, by, now);
     await record(trx, { event: 'sign_in', sub, detail: { amr, via } }, by, now);
   });
-  return { handle, ...key, sid };
+  return { handle, ...key, sid, kept };
 }
 
 type Ended = Pick<store.LiveSession, 'sid' | 'sub'>;
@@ -83,7 +106,8 @@ export async function endSession({ db }: Pick<Deps, 'db'>, session: Ended, by: R
   await transact(db, (trx) => endIn(trx, session, by, now));
 }
 
-async function endIn(trx: Trx, { sid, sub }: Ended, by: Requester, now: Date): Promise<void> {
+/** The same, in a transaction of the caller's. */
+export async function endIn(trx: Trx, { sid, sub }: Ended, by: Requester, now: Date): Promise<void> {
   // The session first: a grant being made at this moment holds its row, and is seen by the next statement.
   // So is the row of a sign-in that took the session over while the first attempt waited for it.
   if (!(await store.end(trx, sid, now)) && !(await store.end(trx, sid, now))) return;

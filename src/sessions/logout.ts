@@ -1,16 +1,28 @@
-/** RP-initiated logout (OpenID Connect RP-Initiated Logout 1.0): who asks, whether to ask the person, and where it leads. */
+/**
+ * Sign-out: RP-initiated (OpenID Connect RP-Initiated Logout 1.0: who asks, whether to ask the person, and where it leads),
+ * and the page that tells applications in frames (OpenID Connect Front-Channel Logout 1.0).
+ */
 import type { Deps } from '../deps.ts';
+import type { Requester } from '../events/index.ts';
 import { invalidRequest } from '../protocol/error.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import type { Client } from '../store/clients.ts';
+import { transact } from '../store/db.ts';
+import { drawHandle, readHandle } from '../store/handle.ts';
 import type { LiveSession } from '../store/sessions.ts';
+import * as signOuts from '../store/sign-outs.ts';
 import { readHint } from '../tokens/id-token.ts';
+import { sidFor } from '../tokens/subject.ts';
+import { endIn } from './index.ts';
 
 /** A logout request, checked. */
 export interface LogoutRequest {
   client: Client | undefined;
   /** Where to go afterwards: registered for the client of a genuine hint, `state` included; never anything else. */
   return_to: string | undefined;
+  /** The one of the browser's sessions it is about: which the hint names, else the current one. */
+  session: LiveSession | undefined;
   /** A genuine hint names the very session: the application was part of it, so nobody is tricked by an old token. */
   recognised: boolean;
 }
@@ -21,7 +33,7 @@ type Needs = Pick<Deps, 'config' | 'directory' | 'keys'>;
 export async function readLogoutRequest(
   deps: Needs,
   parameters: Parameters,
-  session: LiveSession | undefined,
+  sessions: readonly LiveSession[],
   now: Date,
 ): Promise<LogoutRequest> {
   const get = (name: string): string | undefined => {
@@ -39,13 +51,88 @@ export async function readLogoutRequest(
   const uri = get('post_logout_redirect_uri');
   // §2: only with a genuine hint; a name alone could be anybody's.
   const registered = hint !== undefined && uri !== undefined && client?.post_logout_redirect_uris.includes(uri);
+  const hinted = client && sessions.find(({ sid }) => sidFor(deps, client, sid) === hint?.sid);
+  const state = get('state');
   return {
     client,
-    return_to: registered ? withState(uri, get('state')) : undefined,
-    recognised: client !== undefined && hint?.sid !== undefined && hint.sid === session?.sid,
+    return_to: registered ? withQuery(uri, state === undefined ? {} : { state }) : undefined,
+    session: hinted ?? sessions[0],
+    recognised: hinted !== undefined,
   };
 }
 
-function withState(uri: string, state: string | undefined): string {
-  return state === undefined ? uri : `${uri}${uri.includes('?') ? '&' : '?'}state=${encodeURIComponent(state)}`;
+/** Adds parameters to the query a registered URI may have. */
+function withQuery(uri: string, parameters: Record<string, string>): string {
+  const query = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  return query.length === 0 ? uri : `${uri}${uri.includes('?') ? '&' : '?'}${query.join('&')}`;
+}
+
+/** Seconds a browser has to come for the page after a sign-out. */
+const PAGE_TTL = 600;
+
+/** Where the person is to be led, and in which browser. */
+export interface Way extends Pick<LogoutRequest, 'client' | 'return_to'> {
+  browser_hash: Buffer;
+}
+
+/**
+ * Ends sessions of one browser. Returns the handle of the page to be shown before anything else; undefined when nobody has
+ * to be told on a page.
+ */
+export async function signOut(
+  { db, random }: Pick<Deps, 'db' | 'random'>,
+  sessions: readonly LiveSession[],
+  { browser_hash, client, return_to }: Way,
+  by: Requester,
+  now: Date,
+): Promise<string | undefined> {
+  // In one order, whichever tab asks: two that sign out at once wait for each other only once.
+  const sids = sessions.map(({ sid }) => sid).toSorted();
+  const expires_at = secondsAfter(now, PAGE_TTL);
+  const { handle, ...key } = drawHandle(random, expires_at);
+  const client_id = client?.client_id ?? null;
+  return transact(db, async (trx) => {
+    for (const sid of sids)
+      await endIn(
+        trx,
+        sessions.find((session) => session.sid === sid)!,
+        by,
+        now,
+      );
+    const row = { ...key, browser_hash, sids, client_id, return_to: return_to ?? null, created_at: now, expires_at };
+    return (await signOuts.insert(trx, row)) ? handle : undefined;
+  });
+}
+
+/** What the page after a sign-out shows. */
+export interface SignOutPage extends Pick<LogoutRequest, 'client' | 'return_to'> {
+  /** The applications that are told, by name. */
+  told: string[];
+  /** The addresses to be framed: §3, with the session's `iss` and `sid`. */
+  frames: string[];
+}
+
+/** Opens the page of a sign-out in the browser it was done in; undefined in any other, and when it is too late. */
+export async function openSignOut(
+  deps: Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>,
+  handle: string,
+  browser_hash: Buffer,
+  now: Date,
+): Promise<SignOutPage | undefined> {
+  const { config, db, directory } = deps;
+  const key = readHandle(handle);
+  const signedOut = key && (await signOuts.find(db, key, browser_hash, now));
+  if (!signedOut) return undefined;
+  const told = await signOuts.told(db, signedOut);
+  const names = new Map(told.map(({ client_id, client_name }) => [client_id, client_name ?? client_id]));
+  const framed = told.map(async ({ client_id, frontchannel_logout_uri: uri, sid }) => {
+    const client = uri === null ? undefined : await directory.client(client_id);
+    return uri === null || !client ? [] : withQuery(uri, { iss: config.ISSUER, sid: sidFor(deps, client, sid) });
+  });
+  return {
+    client: signedOut.client_id === null ? undefined : await directory.client(signedOut.client_id),
+    return_to: signedOut.return_to ?? undefined,
+    told: [...names.values()],
+    frames: (await Promise.all(framed)).flat(),
+  };
 }

@@ -4,10 +4,12 @@ import { secondsAfter } from '../protocol/numeric-date.ts';
 import * as notices from '../store/logout-notices.ts';
 import { issueLogoutToken } from '../tokens/logout-token.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'fetch' | 'log' | 'clock'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'clientKeys' | 'random' | 'fetch' | 'log' | 'clock'>;
 
-const BATCH = 10;
-/** Seconds a process has for its batch before others may take it over: longer than any fetch may last. */
+/** Deliveries under way at once, and how many of them one client may hold up. */
+const LANES = 10;
+const LANES_OF_ONE = 2;
+/** Seconds a process has for a notice before others may take it over: longer than any fetch may last. */
 const LEASE = 60;
 /** Attempts until a notice is put aside. The last comes about three hours after the first. */
 const ATTEMPTS = 10;
@@ -15,12 +17,36 @@ const ATTEMPTS = 10;
 /** Seconds until the next try: 20, 40, 80, … */
 const backOff = (attempts: number): number => 10 * 2 ** attempts;
 
-/** Delivers what is due, a batch at a time; returns how many were taken. */
+/**
+ * Delivers everything that is due, the next as soon as one is done: nobody waits for a slow client but itself. Returns how
+ * many were taken.
+ */
 export async function deliverNotices(deps: Needs): Promise<number> {
-  const now = deps.clock();
-  const due = await notices.take(deps.db, BATCH, secondsAfter(now, LEASE), now);
-  await Promise.all(due.map((notice) => deliver(deps, notice, now)));
-  return due.length;
+  const underWay = new Map<Promise<void>, string>();
+  const take = (): Promise<notices.Due | undefined> => {
+    const busy = [...Map.groupBy(underWay.values(), (client_id) => client_id)]
+      .filter(([, deliveries]) => deliveries.length >= LANES_OF_ONE)
+      .map(([client_id]) => client_id);
+    const now = deps.clock();
+    return notices.take(deps.db, busy, secondsAfter(now, LEASE), now);
+  };
+  try {
+    for (let taken = 0; ;) {
+      const idle = underWay.size === 0;
+      const notice = underWay.size < LANES ? await take() : undefined;
+      if (notice) {
+        taken += 1;
+        const delivery: Promise<void> = deliver(deps, notice, deps.clock())
+          .catch((error: unknown) => deps.log.warn({ err: error }, 'a notice could not be settled; it is sent again'))
+          .finally(() => underWay.delete(delivery));
+        underWay.set(delivery, notice.client_id);
+      } else if (idle) return taken;
+      // What ended while we looked may have made room for more.
+      else if (underWay.size > 0) await Promise.race(underWay.keys());
+    }
+  } finally {
+    await Promise.all(underWay.keys());
+  }
 }
 
 async function deliver(deps: Needs, notice: notices.Due, now: Date): Promise<void> {

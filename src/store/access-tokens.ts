@@ -2,23 +2,28 @@
 import { sql, type Selectable } from 'kysely';
 import type { Db } from './db.ts';
 import { bucketOfId, type HandleKey } from './handle.ts';
+import type { Grant } from './grants.ts';
 import type { Database } from './schema.ts';
 
 export type OpaqueToken = Omit<Selectable<Database['access_tokens']>, 'revoked_at'>;
 
+/** Writes an opaque access token. */
 export async function insert(db: Db, token: OpaqueToken): Promise<void> {
   await db.insertInto('access_tokens').values(token).execute();
 }
 
 /** An opaque token that works now: not revoked, and neither its grant nor its session has ended. */
-export async function findLive(db: Db, key: HandleKey, now: Date): Promise<OpaqueToken | undefined> {
-  const { rows } = await sql<OpaqueToken>`
-    select t.* from access_tokens t
+export async function findLive(
+  db: Db,
+  key: HandleKey,
+  now: Date,
+): Promise<(OpaqueToken & Pick<Grant, 'requested_claims'>) | undefined> {
+  const { rows } = await sql<OpaqueToken & Pick<Grant, 'requested_claims'>>`
+    select t.*, g.requested_claims from access_tokens t
+    left join grants g on g.expires_bucket = t.grant_bucket and g.grant_id = t.grant_id
     where t.expires_bucket = ${key.expires_bucket} and t.hash = ${key.hash}
       and t.revoked_at is null and t.expires_at > ${now}
-      and (t.grant_id is null or exists (
-        select from grants g where g.expires_bucket = t.grant_bucket and g.grant_id = t.grant_id
-          and g.revoked_at is null and g.expires_at > ${now}))
+      and (t.grant_id is null or (g.revoked_at is null and g.expires_at > ${now}))
       and (t.sid is null or t.grant_id is not null or exists (
         select from sessions s join users u on u.sub = s.sub
         where s.sid = t.sid and s.ended_at is null and s.expires_at > ${now} and u.disabled_at is null))`.execute(db);
@@ -34,6 +39,7 @@ export const find = (db: Db, { expires_bucket, hash }: HandleKey): Promise<Opaqu
     .where('hash', '=', hash)
     .executeTakeFirst();
 
+/** Ends one opaque token, and nothing else. */
 export async function revoke(db: Db, { expires_bucket, hash }: HandleKey, now: Date): Promise<void> {
   await db
     .updateTable('access_tokens')
@@ -55,6 +61,7 @@ export async function revokeJti(db: Db, jti: string, expires_at: Date): Promise<
     .execute();
 }
 
+/** Was a JWT without a grant revoked? An id that we cannot have drawn counts as revoked. */
 export async function isRevoked(db: Db, jti: string): Promise<boolean> {
   const expires_bucket = bucketOfId(jti);
   if (expires_bucket === undefined) return true;

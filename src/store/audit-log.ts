@@ -1,6 +1,7 @@
 /** The audit log: append only. */
 import type { Db, Trx } from './db.ts';
 
+/** One event, and who did it to whom. */
 export interface AuditRow {
   at: Date;
   event: string;
@@ -12,6 +13,7 @@ export interface AuditRow {
   detail?: Record<string, unknown> | undefined;
 }
 
+/** Adds an event; there is no verb that changes one. */
 export async function append(db: Db | Trx, row: AuditRow): Promise<void> {
   const { at, event, sub = null, client_id = null, actor = null, ip = null, request_id = null, detail = {} } = row;
   await db

@@ -14,9 +14,13 @@ export interface GrantedToPerson extends Omit<Grant, 'revoked_at' | 'revoked_for
   updated_at: Date;
 }
 
+/** A code to be given, with the grant it stands for. */
 export interface NewCode {
   code: HandleKey;
-  grant: Pick<Grant, 'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'offline'>;
+  grant: Pick<
+    Grant,
+    'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'acr' | 'offline' | 'requested_claims'
+  >;
   redirect_uri: string;
   code_challenge: string | null;
   nonce: string | null;
@@ -40,7 +44,7 @@ export async function issue(
 ): Promise<boolean> {
   const { rows } = await sql`
     with live as (
-      select sid, sub, auth_time, acr, amr from sessions
+      select sid, sub, auth_time, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
         and ended_at is null and expires_at > ${now} for share
     ), answered as (
@@ -60,9 +64,10 @@ export async function issue(
         and (last_used_at is null or last_used_at < ${now}::timestamptz - interval '1 day')
     ), granted as (
       insert into grants (expires_bucket, grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, offline,
-        created_at, expires_at)
+        requested_claims, created_at, expires_at)
       select ${code.expires_bucket}::int, ${grant.grant_id}, ${grant.client_id}, sub, sid, ${grant.scope}::text[],
-        ${grant.resource}::text[], auth_time, acr, amr, ${grant.offline}::boolean, ${now}::timestamptz,
+        ${grant.resource}::text[], auth_time, ${grant.acr}, amr, ${grant.offline}::boolean,
+        ${grant.requested_claims && JSON.stringify(grant.requested_claims)}::jsonb, ${now}::timestamptz,
         ${grant.expires_at}::timestamptz
       from live
       where (${interaction === null}::boolean or exists (select from answered))
@@ -85,6 +90,8 @@ export interface Redemption {
   /** The challenge that the presented verifier answers. */
   code_challenge: string | null;
   resource: readonly string[];
+  /** Of these the grant must have one, for the resources asked for; null when any will do. */
+  open_scopes: readonly string[] | null;
   /** The refresh token to give, and how long it may lie unused; null when the client gets none. */
   refresh_token: { hash: Buffer; expires_at: Date } | null;
 }
@@ -107,6 +114,7 @@ export async function redeem(
         and c.used_at is null and c.expires_at > ${now}
         and g.expires_bucket = c.expires_bucket and g.grant_id = c.grant_id
         and g.revoked_at is null and g.expires_at > ${now} and ${r.resource}::text[] <@ g.resource
+        and (${r.open_scopes}::text[] is null or g.scope && ${r.open_scopes}::text[])
       returning c.nonce, g.*
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
@@ -120,7 +128,15 @@ export async function redeem(
 }
 
 export type CodeRefusal =
-  'unknown' | 'other_client' | 'redirect_uri' | 'code_verifier' | 'replay' | 'expired' | 'revoked' | 'resource';
+  | 'unknown'
+  | 'other_client'
+  | 'redirect_uri'
+  | 'code_verifier'
+  | 'replay'
+  | 'expired'
+  | 'revoked'
+  | 'resource'
+  | 'scope';
 
 /**
  * Why a claim failed. Only a request in which everything matches and the code was used is a replay, and it revokes the
@@ -140,7 +156,8 @@ export async function explain(
         when c.used_at is not null then 'replay'
         when c.expires_at <= ${now} then 'expired'
         when g.revoked_at is not null or g.expires_at <= ${now} then 'revoked'
-        else 'resource' end as why
+        when not ${r.resource}::text[] <@ g.resource then 'resource'
+        else 'scope' end as why
       from authorization_codes c join grants g using (expires_bucket, grant_id)
       where c.expires_bucket = ${r.code.expires_bucket} and c.hash = ${r.code.hash}
     ), revoked as (

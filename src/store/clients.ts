@@ -1,5 +1,6 @@
 /** Clients and their secrets. */
 import { sql, type Selectable } from 'kysely';
+import { SECRET_METHODS } from '../protocol/client-metadata.ts';
 import type { Db, Trx } from './db.ts';
 import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
 import type { ClientsTable, Database } from './schema.ts';
@@ -11,6 +12,7 @@ export interface Client extends ClientRow {
   secrets: ReadonlyArray<{ hash: Buffer; expires_at: Date | null }>;
 }
 
+/** A client with its secrets, the expired ones too. */
 export async function find(db: Db, client_id: string): Promise<Client | undefined> {
   const row = await db
     .selectFrom('clients')
@@ -64,7 +66,7 @@ export async function withoutSecret(db: Db, now: Date): Promise<string[]> {
   const rows = await db
     .selectFrom('clients')
     .select('client_id')
-    .where('token_endpoint_auth_method', 'in', ['client_secret_basic', 'client_secret_post'])
+    .where('token_endpoint_auth_method', 'in', SECRET_METHODS)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -99,6 +101,7 @@ export async function insert(trx: Trx, client: ClientRow): Promise<boolean> {
   return inserted !== undefined;
 }
 
+/** Changes the columns named. False when there is no such client. */
 export async function update(trx: Trx, client_id: string, { jwks, ...changes }: Partial<ClientRow>): Promise<boolean> {
   const columns = { ...changes, ...(jwks !== undefined && { jwks: asJson(jwks) }) };
   const result = await trx.updateTable('clients').set(columns).where('client_id', '=', client_id).executeTakeFirst();
@@ -107,11 +110,13 @@ export async function update(trx: Trx, client_id: string, { jwks, ...changes }: 
 
 const asJson = (jwks: ClientRow['jwks']): string | null => (jwks === null ? null : JSON.stringify(jwks));
 
+/** Deletes a client. False when there is none. */
 export async function remove(trx: Trx, client_id: string): Promise<boolean> {
   const result = await trx.deleteFrom('clients').where('client_id', '=', client_id).executeTakeFirst();
   return result.numDeletedRows > 0n;
 }
 
+/** Adds a secret beside those there are. */
 export async function addSecret(
   trx: Trx,
   secret: { secret_id: string; client_id: string; hash: Buffer; created_at: Date; expires_at: Date | null },

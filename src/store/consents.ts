@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Trx } from './db.ts';
 
+/** Whose consent, to whom, for what. */
 export interface ConsentKey {
   sub: string;
   client_id: string;
@@ -9,27 +10,33 @@ export interface ConsentKey {
   resource: string;
 }
 
+/** The resources of a request as one text, in any order the same. */
 export const resourceKey = (resource: readonly string[]): string => resource.toSorted().join(' ');
 
-/** The scope agreed to, or undefined when nothing was. */
-export async function find(db: Db, key: ConsentKey): Promise<string[] | undefined> {
-  const row = await db
+/** What was agreed to. */
+export interface Agreed {
+  scope: readonly string[];
+  /** Claims beyond those that the scope opens. */
+  claims: readonly string[];
+}
+
+/** What was agreed to, or undefined when nothing was. */
+export const find = (db: Db, key: ConsentKey): Promise<Agreed | undefined> =>
+  db
     .selectFrom('consents')
-    .select('scope')
+    .select(['scope', 'claims'])
     .where('sub', '=', key.sub)
     .where('client_id', '=', key.client_id)
     .where('resource', '=', key.resource)
     .executeTakeFirst();
-  return row?.scope;
-}
 
 /** Adds to what was agreed. */
-export async function remember(trx: Trx, key: ConsentKey, scope: readonly string[], now: Date): Promise<void> {
+export async function remember(trx: Trx, key: ConsentKey, { scope, claims }: Agreed, now: Date): Promise<void> {
   await sql`
-    insert into consents (sub, client_id, resource, scope, updated_at)
-    values (${key.sub}, ${key.client_id}, ${key.resource}, ${scope}::text[], ${now})
+    insert into consents (sub, client_id, resource, scope, claims, updated_at)
+    values (${key.sub}, ${key.client_id}, ${key.resource}, ${scope}::text[], ${claims}::text[], ${now})
     on conflict (sub, client_id, resource) do update set
-      scope = array(select distinct unnest(consents.scope || excluded.scope)), updated_at = excluded.updated_at`.execute(
-    trx,
-  );
+      scope = array(select distinct unnest(consents.scope || excluded.scope)),
+      claims = array(select distinct unnest(consents.claims || excluded.claims)),
+      updated_at = excluded.updated_at`.execute(trx);
 }

@@ -10,6 +10,7 @@ export type Trx = Transaction<Database>;
 /** Where the database is: a URL, or a unix socket directory. */
 export type Connection = { connectionString: string } | { host: string; port: number; user: string; database: string };
 
+/** How large a pool of connections is, and how patient. */
 export interface PoolOptions {
   max: number;
   /** Called when an idle connection breaks; without a listener that would end the process. */

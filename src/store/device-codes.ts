@@ -98,6 +98,8 @@ export interface Poll {
   device: HandleKey;
   client_id: string;
   resource: readonly string[];
+  /** Of these the grant must have one, for the resources asked for; null when any will do. */
+  open_scopes: readonly string[] | null;
   refresh_token: { hash: Buffer; expires_at: Date } | null;
 }
 
@@ -111,6 +113,7 @@ export async function redeem(db: Db, p: Poll, now: Date): Promise<GrantedToPerso
         and d.used_at is null and d.expires_at > ${now}
         and g.expires_bucket = d.expires_bucket and g.grant_id = d.grant_id
         and g.revoked_at is null and g.expires_at > ${now} and ${p.resource}::text[] <@ g.resource
+        and (${p.open_scopes}::text[] is null or g.scope && ${p.open_scopes}::text[])
       returning g.*
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
@@ -123,13 +126,18 @@ export async function redeem(db: Db, p: Poll, now: Date): Promise<GrantedToPerso
   return rows[0];
 }
 
-export type PollRefusal = 'unknown' | 'expired' | 'denied' | 'used' | 'ended' | 'slow_down' | 'pending';
+export type PollRefusal =
+  'unknown' | 'expired' | 'denied' | 'used' | 'resource' | 'scope' | 'ended' | 'slow_down' | 'pending';
 
 /** Seconds that each poll too early adds to the interval (RFC 8628 §3.5). */
 const SLOWER_BY = 5;
 
 /** Why a poll gave nothing, counting it: one that came before the interval was over lengthens it. */
-export async function poll(db: Db, { device, client_id }: Poll, now: Date): Promise<PollRefusal> {
+export async function poll(
+  db: Db,
+  { device, client_id, resource, open_scopes }: Poll,
+  now: Date,
+): Promise<PollRefusal> {
   const { rows } = await sql<{ why: PollRefusal }>`
     with before as (
       select *, polled_at is not null and polled_at > ${now}::timestamptz - make_interval(secs => poll_interval) as early
@@ -143,10 +151,14 @@ export async function poll(db: Db, { device, client_id }: Poll, now: Date): Prom
     select case
       when used_at is not null then 'used'
       when denied_at is not null then 'denied'
-      when expires_at <= ${now} then 'expired'
-      when grant_id is not null then 'ended'
+      when before.expires_at <= ${now} then 'expired'
+      when live.grant_id is not null and not ${resource}::text[] <@ live.resource then 'resource'
+      when live.grant_id is not null and not live.scope && ${open_scopes}::text[] then 'scope'
+      when before.grant_id is not null and live.grant_id is null then 'ended'
       when early then 'slow_down'
+      -- Also of one approved this very moment: the next poll gets it.
       else 'pending' end as why
-    from before`.execute(db);
+    from before left join grants live on live.expires_bucket = before.expires_bucket
+      and live.grant_id = before.grant_id and live.revoked_at is null and live.expires_at > ${now}`.execute(db);
   return rows[0]?.why ?? 'unknown';
 }

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Db } from './db.ts';
 
+/** How often something failed in a row, and when last. */
 export interface Failures {
   count: number;
   last_at: Date;
@@ -31,6 +32,7 @@ export async function count(db: Db, keys: readonly string[], now: Date, since: D
   return new Map(rows.map((row) => [row.key, row.count]));
 }
 
+/** Starts from nothing again: after a success. */
 export async function forget(db: Db, keys: readonly string[]): Promise<void> {
   await db.deleteFrom('failures').where('key', 'in', keys).execute();
 }

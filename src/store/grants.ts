@@ -31,25 +31,25 @@ export async function findLive(db: Db, grant_id: string, now: Date): Promise<Gra
     .executeTakeFirst();
 }
 
-/** Revokes one grant of this client; false when it was dead, or another's. */
+/** Revokes one grant of this client, and says whose it was; undefined when it was dead, or another's. */
 export async function revoke(
   db: Db,
   grant_id: string,
   client_id: string,
   why: RevokedFor,
   now: Date,
-): Promise<boolean> {
+): Promise<Pick<Grant, 'sub'> | undefined> {
   const expires_bucket = bucketOfId(grant_id);
-  if (expires_bucket === undefined) return false;
-  const result = await db
+  if (expires_bucket === undefined) return undefined;
+  return db
     .updateTable('grants')
     .set({ revoked_at: now, revoked_for: why })
     .where('expires_bucket', '=', expires_bucket)
     .where('grant_id', '=', grant_id)
     .where('client_id', '=', client_id)
     .where('revoked_at', 'is', null)
+    .returning('sub')
     .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
 }
 
 /** Ends what a session gave, but for grants with offline_access, which outlive it. Returns how many. */

@@ -13,6 +13,7 @@ export interface HandleKey {
   hash: Buffer;
 }
 
+/** A handle as its holder has it, with the key of its row. */
 export interface Handle extends HandleKey {
   /** The secret itself: for its owner, never for the store. */
   handle: string;
@@ -21,6 +22,7 @@ export interface Handle extends HandleKey {
 const DAY_MS = 86_400_000;
 const HANDLE = /^([0-9a-z]{1,6})_([A-Za-z0-9_-]{43})$/;
 
+/** What is stored of a secret with enough entropy of its own. */
 export const sha256 = (text: string | Buffer): Buffer => createHash('sha256').update(text).digest();
 
 /** Days since the epoch. A row of bucket b has expired by the end of day b. */

@@ -5,8 +5,21 @@ import type { Database } from './schema.ts';
 
 export type InitialAccessToken = Selectable<Database['initial_access_tokens']>;
 
+/** Writes a token by which clients may register. */
 export async function insert(trx: Trx, token: InitialAccessToken): Promise<void> {
   await trx.insertInto('initial_access_tokens').values(token).execute();
+}
+
+/** Would a token count now? Nothing is used up. */
+export async function counts(db: Db, hash: Buffer, now: Date): Promise<boolean> {
+  const row = await db
+    .selectFrom('initial_access_tokens')
+    .select('token_id')
+    .where('hash', '=', hash)
+    .where('uses_left', '>', 0)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Uses a token once; false when it is unknown, expired or used up. */
@@ -21,6 +34,7 @@ export async function use(trx: Trx, hash: Buffer, now: Date): Promise<boolean> {
   return result.numUpdatedRows > 0n;
 }
 
+/** Every token but its hash, the oldest first. */
 export const list = (db: Db): Promise<Array<Omit<InitialAccessToken, 'hash'>>> =>
   db
     .selectFrom('initial_access_tokens')
@@ -28,6 +42,7 @@ export const list = (db: Db): Promise<Array<Omit<InitialAccessToken, 'hash'>>> =
     .orderBy('created_at')
     .execute();
 
+/** Deletes a token. False when there is none. */
 export async function remove(trx: Trx, token_id: string): Promise<boolean> {
   const result = await trx.deleteFrom('initial_access_tokens').where('token_id', '=', token_id).executeTakeFirst();
   return result.numDeletedRows > 0n;

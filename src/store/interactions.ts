@@ -21,6 +21,7 @@ type NewInteraction = Pick<
   | 'expires_at'
 > & { request: AuthorizationRequest };
 
+/** Writes a request that waits for a person. */
 export async function insert(db: Db, { request, ...interaction }: NewInteraction): Promise<void> {
   await db
     .insertInto('interactions')

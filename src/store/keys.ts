@@ -17,6 +17,7 @@ export async function lock(trx: Trx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('postern signing_keys'))`.execute(trx);
 }
 
+/** Writes a key; its private half is sealed already. */
 export async function insert(trx: Trx, { public_jwk, ...key }: NewKeyRow): Promise<void> {
   await trx
     .insertInto('signing_keys')
@@ -45,6 +46,7 @@ export async function erase(trx: Trx, kids: readonly string[]): Promise<void> {
   await trx.updateTable('signing_keys').set({ sealed_private_key: null }).where('kid', 'in', kids).execute();
 }
 
+/** Deletes keys, and with them what verifies their signatures. */
 export async function remove(trx: Trx, kids: readonly string[]): Promise<void> {
   await trx.deleteFrom('signing_keys').where('kid', 'in', kids).execute();
 }
@@ -53,6 +55,8 @@ export async function remove(trx: Trx, kids: readonly string[]): Promise<void> {
 export async function algsInUse(db: Db): Promise<KeyAlg[]> {
   const { rows } = await sql<{ alg: KeyAlg }>`
     select id_token_signed_response_alg as alg from clients
+    union select userinfo_signed_response_alg from clients where userinfo_signed_response_alg is not null
+    union select request_object_encryption_alg from clients where request_object_encryption_alg is not null
     union select access_token_signing_alg from resources where access_token_signing_alg is not null`.execute(db);
   return rows.map(({ alg }) => alg);
 }

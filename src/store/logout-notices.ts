@@ -19,21 +19,23 @@ export async function enqueue(trx: Trx, sids: readonly string[], now: Date): Pro
 export type Due = LogoutNotice & { backchannel_logout_uri: string };
 
 /**
- * Takes up to `limit` notices that are due. Each is put off until `lease_until` in the same statement: another process
- * leaves it alone meanwhile, and one that dies with it in hand loses nothing.
+ * Takes the notice that has been due longest, but none of `busy` clients. It is put off until `lease_until` in the same
+ * statement: another process leaves it alone meanwhile, and one that dies with it in hand loses nothing.
  */
-export async function take(db: Db, limit: number, lease_until: Date, now: Date): Promise<Due[]> {
+export async function take(db: Db, busy: readonly string[], lease_until: Date, now: Date): Promise<Due | undefined> {
   const { rows } = await sql<Due>`
     update logout_notices n set attempts = n.attempts + 1, next_at = ${lease_until}
     from clients c
-    where c.client_id = n.client_id and n.notice_id in (
+    where c.client_id = n.client_id and n.notice_id = (
       select notice_id from logout_notices due join clients using (client_id)
       where dead_at is null and next_at <= ${now} and backchannel_logout_uri is not null
-      order by next_at limit ${limit} for update of due skip locked)
+        and due.client_id <> all(${busy}::text[])
+      order by next_at limit 1 for update of due skip locked)
     returning n.*, c.backchannel_logout_uri`.execute(db);
-  return rows;
+  return rows[0];
 }
 
+/** The client has been told: nothing is left to do. */
 export async function delivered(db: Db, notice_id: string): Promise<void> {
   await db.deleteFrom('logout_notices').where('notice_id', '=', notice_id).execute();
 }

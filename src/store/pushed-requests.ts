@@ -11,6 +11,7 @@ type NewPushedRequest = HandleKey & {
   expires_at: Date;
 };
 
+/** Keeps a request until its browser comes. */
 export async function insert(db: Db, { request, ...pushed }: NewPushedRequest): Promise<void> {
   await db
     .insertInto('pushed_requests')

@@ -12,6 +12,8 @@ export interface Rotation {
   /** Narrowing: must lie within the grant. */
   scope: readonly string[];
   resource: readonly string[];
+  /** Of these the scope must have one, for the resources asked for; null when any will do. */
+  open_scopes: readonly string[] | null;
   /** The hash of the token to give, in the same bucket, and how long it may lie unused. */
   successor: { hash: Buffer; expires_at: Date };
   /** From what the successor was derived, when a lost answer may be asked for again; null otherwise. */
@@ -33,6 +35,8 @@ export async function rotate(db: Db, r: Rotation, now: Date): Promise<GrantedToP
         and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id and g.client_id = ${r.client_id}
         and g.revoked_at is null and g.expires_at > ${now}
         and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource
+        and (${r.open_scopes}::text[] is null
+          or coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[])
       returning g.*
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
@@ -54,7 +58,8 @@ export interface Retried extends GrantedToPerson {
 
 /**
  * The retry window: the same client presenting the immediately preceding token, whose successor nobody used yet, within
- * the window. Undefined in every other case. Writes nothing.
+ * the window. Undefined in every other case. Writes nothing, and does not look at what is asked for: too wide a retry is a
+ * mistake, not a reuse.
  */
 export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date): Promise<Retried | undefined> {
   const { rows } = await sql<Retried>`
@@ -66,12 +71,12 @@ export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date
     where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
       and t.used_at > ${used_after} and t.retry_key is not null
       and next.used_at is null and next.expires_at > ${now}
-      and g.client_id = ${r.client_id} and g.revoked_at is null and g.expires_at > ${now}
-      and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource`.execute(db);
+      and g.client_id = ${r.client_id} and g.revoked_at is null and g.expires_at > ${now}`.execute(db);
   return rows[0];
 }
 
-export type RefreshRefusal = 'unknown' | 'other_client' | 'scope' | 'resource' | 'reuse' | 'expired' | 'revoked';
+export type RefreshRefusal =
+  'unknown' | 'other_client' | 'scope' | 'other_scope' | 'resource' | 'reuse' | 'expired' | 'revoked';
 
 /**
  * Why a rotation failed. A used token in the hands of its own client is a reuse, and revokes the grant (RFC 9700 §4.14.2):
@@ -90,7 +95,8 @@ export async function explain(
         when g.revoked_at is not null then 'revoked'
         when t.expires_at <= ${now} or g.expires_at <= ${now} then 'expired'
         when not ${r.scope}::text[] <@ g.scope then 'scope'
-        else 'resource' end as why
+        when not ${r.resource}::text[] <@ g.resource then 'resource'
+        else 'other_scope' end as why
       from refresh_tokens t join grants g using (expires_bucket, grant_id)
       where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
     ), revoked as (

@@ -5,9 +5,11 @@ import type { Database } from './schema.ts';
 
 export type Resource = Selectable<Database['resources']>;
 
+/** Every resource, by its identifier. */
 export const all = (db: Db): Promise<Resource[]> =>
   db.selectFrom('resources').selectAll().orderBy('resource').execute();
 
+/** One resource. */
 export const find = (db: Db, resource: string): Promise<Resource | undefined> =>
   db.selectFrom('resources').selectAll().where('resource', '=', resource).executeTakeFirst();
 
@@ -21,6 +23,7 @@ export async function put(db: Db, resource: Resource): Promise<void> {
     .execute();
 }
 
+/** Deletes a resource. False when there is none. */
 export async function remove(db: Db, resource: string): Promise<boolean> {
   const result = await db.deleteFrom('resources').where('resource', '=', resource).executeTakeFirst();
   return result.numDeletedRows > 0n;

@@ -1,11 +1,14 @@
 /** The tables, column by column, as Kysely sees them. Names are the wire's own; the migrations say what each is for. */
 import type { ColumnType, Generated } from 'kysely';
-import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
+import type { AuthorizationRequest, ResponseMode } from '../protocol/authorization-request.ts';
+import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import type { PersonClaims } from '../protocol/claims.ts';
 import type { AuthMethod, GrantType } from '../protocol/client-metadata.ts';
 import type { KeyAlg } from '../protocol/key-alg.ts';
+import type { ContentEncryption, EncryptionAlg } from '../protocol/encryption-alg.ts';
 import type { PublicJwks } from '../protocol/jwks.ts';
 import type { ApplicationType } from '../protocol/redirect-uri.ts';
+import type { SubjectType } from '../protocol/sector.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 
 /** jsonb: read as a value, written as text (pg would write a JavaScript array as a Postgres one). */
@@ -13,6 +16,7 @@ type Json<T> = ColumnType<T, string | (null extends T ? null : never), string | 
 type Nullable<T> = T | null;
 export type TokenFormat = 'jwt' | 'opaque';
 
+/** A row a client: its metadata by their registered names, and ours. */
 export interface ClientsTable {
   client_id: string;
   client_name: Nullable<string>;
@@ -20,6 +24,9 @@ export interface ClientsTable {
   logo_uri: Nullable<string>;
   policy_uri: Nullable<string>;
   tos_uri: Nullable<string>;
+  software_id: Nullable<string>;
+  software_version: Nullable<string>;
+  initiate_login_uri: Nullable<string>;
   contacts: string[];
   application_type: ApplicationType;
   token_endpoint_auth_method: AuthMethod;
@@ -32,25 +39,46 @@ export interface ClientsTable {
   scope: string[];
   allowed_origins: string[];
   id_token_signed_response_alg: SigningAlg;
+  id_token_encrypted_response_alg: Nullable<EncryptionAlg>;
+  id_token_encrypted_response_enc: Nullable<ContentEncryption>;
+  userinfo_signed_response_alg: Nullable<SigningAlg>;
+  userinfo_encrypted_response_alg: Nullable<EncryptionAlg>;
+  userinfo_encrypted_response_enc: Nullable<ContentEncryption>;
+  subject_type: SubjectType;
+  sector_identifier_uri: Nullable<string>;
   access_token_format: Nullable<TokenFormat>;
   access_token_ttl: Nullable<number>;
   id_token_ttl: Nullable<number>;
   refresh_token_ttl: Nullable<number>;
   refresh_token_idle_ttl: Nullable<number>;
   id_token_claims: Nullable<'scope' | 'minimal'>;
+  request_uris: string[];
+  request_object_signing_alg: Nullable<string>;
+  request_object_encryption_alg: Nullable<string>;
+  request_object_encryption_enc: Nullable<string>;
   backchannel_logout_uri: Nullable<string>;
   backchannel_logout_session_required: boolean;
+  response_modes: Nullable<ResponseMode[]>;
+  default_max_age: Nullable<number>;
+  require_auth_time: boolean;
+  default_acr_values: Nullable<string[]>;
+  frontchannel_logout_uri: Nullable<string>;
+  frontchannel_logout_session_required: boolean;
   require_pkce: boolean;
   require_pushed_authorization_requests: boolean;
+  require_signed_request_object: boolean;
   skip_consent: boolean;
   may_introspect: boolean;
   registered_by: 'operator' | 'self';
   registration_token_hash: Nullable<Buffer>;
+  software_statement: Nullable<string>;
+  logo_hash: Nullable<string>;
   last_used_at: Nullable<Date>;
   created_at: Date;
   updated_at: Date;
 }
 
+/** Every table, column by column. */
 export interface Database {
   subjects: { sub: string; kind: 'user' | 'client' | 'server' };
   clients: ClientsTable;
@@ -60,6 +88,16 @@ export interface Database {
     hash: Buffer;
     created_at: Date;
     expires_at: Nullable<Date>;
+  };
+  client_logos: {
+    client_id: string;
+    attempts: number;
+    next_at: Nullable<Date>;
+    last_failure: Nullable<string>;
+    fetched_at: Nullable<Date>;
+    hash: Nullable<string>;
+    media_type: Nullable<string>;
+    image: Nullable<Buffer>;
   };
   initial_access_tokens: {
     token_id: string;
@@ -155,7 +193,7 @@ export interface Database {
     created_at: Date;
     expires_at: Date;
   };
-  consents: { sub: string; client_id: string; resource: string; scope: string[]; updated_at: Date };
+  consents: { sub: string; client_id: string; resource: string; scope: string[]; claims: string[]; updated_at: Date };
   grants: {
     expires_bucket: number;
     grant_id: string;
@@ -168,6 +206,7 @@ export interface Database {
     acr: string;
     amr: string[];
     offline: boolean;
+    requested_claims: Json<Nullable<ClaimsRequest>>;
     created_at: Date;
     expires_at: Date;
     revoked_at: Nullable<Date>;
@@ -226,6 +265,7 @@ export interface Database {
     retired_at: Nullable<Date>;
     withdrawn_at: Nullable<Date>;
   };
+  salts: { name: string; fingerprint: Buffer; sealed: Buffer };
   logout_notices: {
     notice_id: Generated<string>;
     client_id: string;
@@ -244,6 +284,16 @@ export interface Database {
     status: number;
     location: Nullable<string>;
     body: Json<Nullable<Record<string, unknown>>>;
+    expires_at: Date;
+  };
+  sign_outs: {
+    expires_bucket: number;
+    hash: Buffer;
+    browser_hash: Buffer;
+    sids: string[];
+    client_id: Nullable<string>;
+    return_to: Nullable<string>;
+    created_at: Date;
     expires_at: Date;
   };
   audit_events: {

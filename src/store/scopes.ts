@@ -5,8 +5,10 @@ import type { Database } from './schema.ts';
 
 export type Scope = Selectable<Database['scopes']>;
 
+/** Every scope, by its name. */
 export const all = (db: Db): Promise<Scope[]> => db.selectFrom('scopes').selectAll().orderBy('name').execute();
 
+/** One scope. */
 export const find = (db: Db, name: string): Promise<Scope | undefined> =>
   db.selectFrom('scopes').selectAll().where('name', '=', name).executeTakeFirst();
 
@@ -20,6 +22,7 @@ export async function put(db: Db, scope: Scope): Promise<void> {
     .execute();
 }
 
+/** Creates the scope. False when there is one of that name. */
 export async function insert(db: Db, scope: Scope): Promise<boolean> {
   const result = await db
     .insertInto('scopes')
@@ -29,6 +32,7 @@ export async function insert(db: Db, scope: Scope): Promise<boolean> {
   return (result.numInsertedOrUpdatedRows ?? 0n) > 0n;
 }
 
+/** Deletes a scope. False when there is none. */
 export async function remove(db: Db, name: string): Promise<boolean> {
   const result = await db.deleteFrom('scopes').where('name', '=', name).executeTakeFirst();
   return result.numDeletedRows > 0n;

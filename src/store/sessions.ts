@@ -13,20 +13,28 @@ export interface LiveSession extends SessionRow {
   name: string | null;
 }
 
-/** The live session behind a cookie. Disabled people have none. `seen_after`: how long ago it may last have been used. */
-export async function find(db: Db, key: HandleKey, now: Date, seen_after: Date): Promise<LiveSession | undefined> {
-  return db
-    .selectFrom('sessions')
-    .innerJoin('users', 'users.sub', 'sessions.sub')
-    .selectAll('sessions')
-    .select(['users.username', 'users.email', sql<string | null>`users.claims ->> 'name'`.as('name')])
-    .where('expires_bucket', '=', key.expires_bucket)
-    .where('hash', '=', key.hash)
-    .where('ended_at', 'is', null)
-    .where('expires_at', '>', now)
-    .where('seen_at', '>', seen_after)
-    .where('users.disabled_at', 'is', null)
-    .executeTakeFirst();
+/** Those of these sessions that live, in any order. Disabled people have none. `seen_after`: how long ago one may last have been used. */
+export async function findLive(
+  db: Db,
+  keys: readonly HandleKey[],
+  now: Date,
+  seen_after: Date,
+): Promise<LiveSession[]> {
+  return (
+    db
+      .selectFrom('sessions')
+      .innerJoin('users', 'users.sub', 'sessions.sub')
+      .selectAll('sessions')
+      .select(['users.username', 'users.email', sql<string | null>`users.claims ->> 'name'`.as('name')])
+      // A hash is of its bucket too: no bucket of one goes with the hash of another.
+      .where('expires_bucket', '=', sql<number>`any(${keys.map(({ expires_bucket }) => expires_bucket)}::int[])`)
+      .where('hash', '=', sql<Buffer>`any(${keys.map(({ hash }) => hash)}::bytea[])`)
+      .where('ended_at', 'is', null)
+      .where('expires_at', '>', now)
+      .where('seen_at', '>', seen_after)
+      .where('users.disabled_at', 'is', null)
+      .execute()
+  );
 }
 
 /**
@@ -54,6 +62,7 @@ export async function insert(
   return rows.length > 0;
 }
 
+/** Notes a visit, so that the session does not go idle. */
 export async function touch(db: Db, key: HandleKey, now: Date): Promise<void> {
   await db
     .updateTable('sessions')

@@ -11,6 +11,7 @@ const SHORT_LIVED = {
   interactions: 'hash',
   pushed_requests: 'hash',
   sessions: 'hash',
+  sign_outs: 'hash',
   access_tokens: 'hash',
   revoked_tokens: 'jti',
   replays: 'hash',

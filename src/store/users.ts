@@ -9,6 +9,7 @@ type NewUser = Omit<User, 'disabled_at'>;
 /** Case and compatibility forms folded away: the form in which usernames and e-mail addresses are unique and looked up. */
 export const fold = (name: string): string => name.normalize('NFKC').toLowerCase().normalize('NFKC');
 
+/** One person, enabled or not. */
 export const find = (db: Db, sub: string): Promise<User | undefined> =>
   db.selectFrom('users').selectAll().where('sub', '=', sub).executeTakeFirst();
 
@@ -41,6 +42,7 @@ export const findForSignIn = (
     .executeTakeFirst();
 };
 
+/** A page of people, in the order of their ids, after one of these. */
 export const list = (db: Db, limit: number, after = ''): Promise<User[]> =>
   db.selectFrom('users').selectAll().where('sub', '>', after).orderBy('sub').limit(limit).execute();
 
@@ -56,16 +58,19 @@ export async function insert(trx: Trx, user: NewUser): Promise<boolean> {
   return true;
 }
 
+/** Changes the columns named. False when there is no such person. */
 export async function update(trx: Trx, sub: string, changes: Updateable<Database['users']>): Promise<boolean> {
   const result = await trx.updateTable('users').set(changes).where('sub', '=', sub).executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }
 
+/** Deletes a person. False when there is none. */
 export async function remove(trx: Trx, sub: string): Promise<boolean> {
   const result = await trx.deleteFrom('users').where('sub', '=', sub).executeTakeFirst();
   return result.numDeletedRows > 0n;
 }
 
+/** Stores the hash of a new password, in PHC form. */
 export async function setPassword(trx: Db, sub: string, phc: string, changed_at: Date): Promise<void> {
   await trx
     .insertInto('password_credentials')

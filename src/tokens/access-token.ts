@@ -2,11 +2,13 @@
 import { SignJWT } from 'jose';
 import type { Deps } from '../deps.ts';
 import { earlier, numericDate, secondsAfter } from '../protocol/numeric-date.ts';
+import { scopeAt } from '../protocol/resource.ts';
 import { formatScope } from '../protocol/scope.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import { bucketOfId, drawHandle, drawId } from '../store/handle.ts';
 import type { Authorization } from './authorization.ts';
-import { termsOf } from './terms.ts';
+import { subjectFor } from './subject.ts';
+import { rulesOf, termsOf } from './terms.ts';
 
 /** The `typ` of a JWT access token: what keeps it apart from an ID token (RFC 9068 §2.1). */
 export const ACCESS_TOKEN_TYP = 'at+jwt';
@@ -21,7 +23,9 @@ type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random'>;
 
 /** Makes the access token of an authorization. It never outlives its grant. */
 export async function issueAccessToken(deps: Needs, authorization: Authorization, now: Date): Promise<AccessToken> {
-  const { client, sub, scope, resource, person } = authorization;
+  const { client, sub, resource, person } = authorization;
+  // Here, so that no grant can forget it.
+  const scope = scopeAt(authorization.scope, resource, await rulesOf(deps));
   const { format, ttl, alg } = await termsOf(deps, client, resource);
   const wanted = secondsAfter(now, ttl);
   const expires_at = person ? earlier(wanted, person.grant_expires_at) : wanted;
@@ -49,14 +53,19 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
     return { access_token: handle, jti, expires_at };
   }
 
-  const key = deps.keys.active(alg, now);
+  // RFC 9068 §4: whoever verifies has to know RS256, so it signs until the key of a new choice is known to everybody.
+  const key =
+    alg === null
+      ? deps.keys.active(deps.config.ACCESS_TOKEN_SIGNING_ALG, now, { meanwhile: 'RS256' })
+      : deps.keys.active(alg, now);
   const claims = {
     iss: deps.config.ISSUER,
-    sub,
+    sub: person ? subjectFor(deps, client, sub) : sub,
     // One string unless several were asked for: many verifiers trip over an array.
     aud: aud.length === 1 ? aud[0]! : aud,
     client_id: client.client_id,
-    scope: formatScope(scope),
+    // RFC 6749 §3.3: a scope has at least one token.
+    ...(scope.length > 0 && { scope: formatScope(scope) }),
     jti,
     iat: numericDate(now),
     exp: numericDate(expires_at),
@@ -68,7 +77,7 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
     }),
   };
   const access_token = await new SignJWT(claims)
-    .setProtectedHeader({ typ: ACCESS_TOKEN_TYP, alg, kid: key.kid })
+    .setProtectedHeader({ typ: ACCESS_TOKEN_TYP, alg: key.alg, kid: key.kid })
     .sign(key.private_key);
   return { access_token, jti, expires_at };
 }

@@ -15,6 +15,8 @@ export interface PersonAuthorization {
   nonce: string | null;
   /** The claims that the granted scope opens. */
   claims: Claims;
+  /** The claims that were asked for by name in the ID token (OpenID Connect Core §5.5). */
+  requested_claims: Claims;
 }
 
 export interface Authorization {

@@ -6,15 +6,17 @@ import { numericDate } from '../protocol/numeric-date.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import { tokenHash } from '../protocol/token-hash.ts';
 import type { Authorization, PersonAuthorization } from './authorization.ts';
+import { NESTED, type Seal } from './encryption.ts';
+import { sidFor, subjectFor } from './subject.ts';
 
 type Needs = Pick<Deps, 'config' | 'keys'>;
 
-/** Signs the ID token that goes beside `access_token`, with the algorithm its client registered. */
+/** Signs the ID token that goes beside `access_token`, with the algorithm its client registered; `seal` encrypts it. */
 export async function issueIdToken(
   { config, keys }: Needs,
   { client, sub }: Authorization,
   person: PersonAuthorization,
-  access_token: string,
+  { access_token, seal }: { access_token: string; seal: Seal | undefined },
   now: Date,
 ): Promise<string> {
   const alg = client.id_token_signed_response_alg;
@@ -23,24 +25,27 @@ export async function issueIdToken(
   const iat = numericDate(now);
   const claims = {
     ...(minimal ? {} : person.claims),
+    ...person.requested_claims,
     iss: config.ISSUER,
-    sub,
+    sub: subjectFor({ keys }, client, sub),
     aud: client.client_id,
     exp: iat + (client.id_token_ttl ?? config.ID_TOKEN_TTL),
     iat,
     auth_time: numericDate(person.auth_time),
     acr: person.acr,
     amr: person.amr,
-    sid: person.sid,
+    sid: sidFor({ keys }, client, person.sid),
     at_hash: tokenHash(access_token, alg),
     ...(person.nonce !== null && { nonce: person.nonce }),
   };
-  return new SignJWT(claims).setProtectedHeader({ typ: 'JWT', alg, kid: key.kid }).sign(key.private_key);
+  const signed = await new SignJWT(claims).setProtectedHeader({ typ: 'JWT', alg, kid: key.kid }).sign(key.private_key);
+  // §2, §10.2: signed, then encrypted.
+  return seal ? seal(signed, NESTED) : signed;
 }
 
 const hintClaims = z.object({ iss: z.string(), sub: z.string(), aud: z.string(), sid: z.string().optional() });
 
-/** What an id_token_hint tells us. */
+/** What an id_token_hint tells us: `sub` and `sid` are what its client was told. */
 export interface Hint {
   sub: string;
   client_id: string;

@@ -5,6 +5,7 @@ import { formatScope } from '../protocol/scope.ts';
 import type { Client } from '../store/clients.ts';
 import { readHandle } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
+import { subjectFor } from './subject.ts';
 import { verifyAccessToken, type PresentedToken } from './verify.ts';
 
 /** RFC 7662 §2.2. Of an inactive token nothing else is said. */
@@ -17,7 +18,7 @@ type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
 /** What `token` means to `client`. The kind is found by looking, so that a hint is never needed (§2.1). */
 export async function introspect(deps: Needs, client: Client, token: string, now: Date): Promise<Introspection> {
   const access = await verifyAccessToken(deps, token, now);
-  if (access) return (await mayIntrospect(deps, client, access)) ? describeAccessToken(deps, access) : INACTIVE;
+  if (access) return (await mayIntrospect(deps, client, access)) ? await describeAccessToken(deps, access) : INACTIVE;
 
   const handle = readHandle(token);
   const refresh = handle && (await refreshTokens.findLive(deps.db, handle, now));
@@ -26,7 +27,7 @@ export async function introspect(deps: Needs, client: Client, token: string, now
   return {
     active: true,
     iss: deps.config.ISSUER,
-    sub: refresh.sub,
+    sub: subjectFor(deps, client, refresh.sub),
     client_id: refresh.client_id,
     scope: formatScope(refresh.scope),
     iat: numericDate(refresh.iat),
@@ -41,13 +42,17 @@ async function mayIntrospect({ directory }: Needs, client: Client, token: Presen
   return token.aud.some((uri) => resources.get(uri)?.client_id === client.client_id);
 }
 
-function describeAccessToken({ config }: Needs, token: PresentedToken): Introspection {
-  const { format: _, scope, aud, ...claims } = token;
+async function describeAccessToken(deps: Needs, token: PresentedToken): Promise<Introspection> {
+  const { format: _format, requested_claims: _claims, scope, aud, sub, ...claims } = token;
+  // As the token's own client is told, whoever asks: an API must not learn what its caller may not.
+  const client = await deps.directory.client(token.client_id);
   return {
     active: true,
-    iss: config.ISSUER,
+    iss: deps.config.ISSUER,
+    // A machine is its own client's id everywhere.
+    sub: client && token.gid !== undefined ? subjectFor(deps, client, sub) : sub,
     ...claims,
-    scope: formatScope(scope),
+    ...(scope.length > 0 && { scope: formatScope(scope) }),
     aud: aud.length === 1 ? aud[0] : aud,
     token_type: 'Bearer',
   };

@@ -3,6 +3,8 @@ import { SignJWT } from 'jose';
 import type { Deps } from '../deps.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import type { Client } from '../store/clients.ts';
+import { NESTED, sealFor } from './encryption.ts';
+import { sidFor, subjectFor } from './subject.ts';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 /** Seconds: §2.4 asks for two minutes at most. */
@@ -10,7 +12,7 @@ const LIFE = 120;
 
 /** A new token for each try: a fresh `jti`, so that a client that saw one before does not take it for a replay. */
 export async function issueLogoutToken(
-  { config, keys, random }: Pick<Deps, 'config' | 'keys' | 'random'>,
+  { config, keys, clientKeys, random }: Pick<Deps, 'config' | 'keys' | 'clientKeys' | 'random'>,
   client: Client,
   { sub, sid }: { sub: string; sid: string },
   now: Date,
@@ -21,13 +23,18 @@ export async function issueLogoutToken(
   // There is no nonce: it would make this an ID token to a careless reader.
   const claims = {
     iss: config.ISSUER,
-    sub,
+    sub: subjectFor({ keys }, client, sub),
     aud: client.client_id,
     iat,
     exp: iat + LIFE,
     jti: random(16).toString('base64url'),
     events: { [EVENT]: {} },
-    sid,
+    sid: sidFor({ keys }, client, sid),
   };
-  return new SignJWT(claims).setProtectedHeader({ typ: 'logout+jwt', alg, kid: key.kid }).sign(key.private_key);
+  const seal = await sealFor({ clientKeys }, client, 'id_token');
+  const signed = await new SignJWT(claims)
+    .setProtectedHeader({ typ: 'logout+jwt', alg, kid: key.kid })
+    .sign(key.private_key);
+  // §2.4, §2.6: encrypted as its ID tokens are, `iss` in the header to say whose it is.
+  return seal ? seal(signed, { ...NESTED, iss: config.ISSUER }) : signed;
 }

@@ -14,7 +14,8 @@ type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
 /** What a token hangs from: a grant, which dies whole (§2.1), or nothing but itself. */
 interface Target {
   client_id: string;
-  sub: string;
+  /** Undefined where only the grant knows it: a token says what its client is told. */
+  sub?: string;
   gid?: string | undefined;
   jti?: string;
   end: (trx: Trx) => Promise<void>;
@@ -26,10 +27,10 @@ export async function revoke(deps: Needs, client: Client, token: string, by: Req
   if (!target || target.client_id !== client.client_id) return;
   const { client_id, sub, gid, jti, end } = target;
   await transact(deps.db, async (trx) => {
-    if (gid !== undefined) await grants.revoke(trx, gid, client_id, 'revocation', now);
-    else await end(trx);
+    const revoked = gid === undefined ? undefined : await grants.revoke(trx, gid, client_id, 'revocation', now);
+    if (gid === undefined) await end(trx);
     const detail = { ...(gid !== undefined && { gid }), ...(jti !== undefined && { jti }) };
-    await record(trx, { event: 'authorization_revoked', sub, client_id, detail }, by, now);
+    await record(trx, { event: 'authorization_revoked', sub: revoked?.sub ?? sub ?? null, client_id, detail }, by, now);
   });
 }
 
@@ -37,7 +38,14 @@ async function jwtTarget(deps: Needs, token: string, now: Date): Promise<Target 
   const claims = await readAccessTokenJwt(deps, token, now);
   if (!claims) return undefined;
   const expires_at = new Date(claims.exp * 1000);
-  return { ...claims, end: (trx) => accessTokens.revokeJti(trx, claims.jti, expires_at) };
+  const { client_id, sub, gid, jti } = claims;
+  return {
+    client_id,
+    ...(gid === undefined && { sub }),
+    gid,
+    jti,
+    end: (trx) => accessTokens.revokeJti(trx, jti, expires_at),
+  };
 }
 
 async function handleTarget({ db }: Needs, token: string, now: Date): Promise<Target | undefined> {

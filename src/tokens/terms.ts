@@ -1,5 +1,6 @@
 /** The terms of an access token: its format, life and algorithm, from the resource, else the client, else the server. */
 import type { Deps } from '../deps.ts';
+import type { ResourceRules } from '../protocol/resource.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 import type { Client } from '../store/clients.ts';
 import type { TokenFormat } from '../store/schema.ts';
@@ -8,8 +9,16 @@ export interface Terms {
   format: TokenFormat;
   /** Seconds. */
   ttl: number;
-  alg: SigningAlg;
+  /** Of a JWT. Null is the server's choice: nobody counts on it. */
+  alg: SigningAlg | null;
 }
+
+/** The rows by which scope is narrowed to where a token goes. */
+export const rulesOf = async ({ config, directory }: Pick<Deps, 'config' | 'directory'>): Promise<ResourceRules> => ({
+  issuer: config.ISSUER,
+  scopes: await directory.scopes(),
+  resources: await directory.resources(),
+});
 
 /** With several resources the strictest wins: opaque before JWT, the shortest life. */
 export async function termsOf(
@@ -25,7 +34,7 @@ export async function termsOf(
   return {
     format: formats.includes('opaque') ? 'opaque' : (formats[0] ?? client.access_token_format ?? 'jwt'),
     ttl: Math.min(...lives, ...(lives.length > 0 ? [] : [client.access_token_ttl ?? config.ACCESS_TOKEN_TTL])),
-    alg: alg ?? config.ACCESS_TOKEN_SIGNING_ALG,
+    alg: alg ?? null,
   };
 }
 

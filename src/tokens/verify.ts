@@ -2,6 +2,7 @@
 import { decodeJwt, errors, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
+import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { parseScope } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
@@ -13,7 +14,7 @@ import { ACCESS_TOKEN_TYP } from './access-token.ts';
 /** The client that POST /login issues to: in no registry, known to no grant. */
 export const BUILT_IN_CLIENT = 'postern';
 
-/** A live access token. Times are NumericDates. */
+/** A live access token. Times are NumericDates. `sub` is the real one, whatever the client is told. */
 export interface PresentedToken {
   format: 'jwt' | 'opaque';
   sub: string;
@@ -27,12 +28,14 @@ export interface PresentedToken {
   auth_time?: number | undefined;
   acr?: string | undefined;
   amr?: string[] | undefined;
+  /** Claims that its grant was asked for by name: for userinfo, and nobody else's affair. */
+  requested_claims?: ClaimsRequest | null | undefined;
 }
 
 const jwtClaims = z.object({
   sub: z.string(),
   client_id: z.string(),
-  scope: z.string(),
+  scope: z.string().optional(),
   aud: z.union([z.string(), z.array(z.string())]),
   jti: z.string(),
   iat: z.number(),
@@ -56,14 +59,13 @@ async function verifyJwt(deps: Needs, token: string, now: Date): Promise<Present
   const claims = await readAccessTokenJwt(deps, token, now);
   if (claims === undefined) return undefined;
   // One read either way: a person's token lives and dies with its grant, a machine's by its own jti.
-  const live =
-    claims.gid === undefined
-      ? !(await accessTokens.isRevoked(deps.db, claims.jti))
-      : (await grants.findLive(deps.db, claims.gid, now)) !== undefined;
-  return live ? claims : undefined;
+  if (claims.gid === undefined) return (await accessTokens.isRevoked(deps.db, claims.jti)) ? undefined : claims;
+  const grant = await grants.findLive(deps.db, claims.gid, now);
+  // The token names the person as its client is told; the grant knows who that is.
+  return grant && { ...claims, sub: grant.sub, requested_claims: grant.requested_claims };
 }
 
-/** Checks signature, type, issuer and expiry, nothing that needs the store. */
+/** Checks signature, type, issuer and expiry, nothing that needs the store. `sub` is as the token says it. */
 export async function readAccessTokenJwt(
   { config, keys }: Pick<Deps, 'config' | 'keys'>,
   token: string,
@@ -106,6 +108,7 @@ async function verifyOpaque({ db }: Needs, token: string, now: Date): Promise<Pr
     auth_time: row.auth_time ? numericDate(row.auth_time) : undefined,
     acr: row.acr ?? undefined,
     amr: row.amr ?? undefined,
+    requested_claims: row.requested_claims,
   };
 }
 

@@ -1,4 +1,6 @@
-/** What is said of a person: which claims a scope opens, and their values. */
+/** What is said of a person: which claims a scope opens or a request names, and their values. */
+import { isDeepStrictEqual } from 'node:util';
+import type { ClaimRequests } from '../protocol/claims-request.ts';
 import { pickClaims, type Claims } from '../protocol/claims.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import type { Scope } from '../store/scopes.ts';
@@ -6,8 +8,33 @@ import type { User } from '../store/users.ts';
 
 type Person = Pick<User, 'username' | 'email' | 'email_verified' | 'claims' | 'updated_at'>;
 
-/** The claims about a person that `scope` opens (OpenID Connect Core §5.4), values as of now. */
-export function claimsFor(person: Person, scope: readonly string[], known: ReadonlyMap<string, Scope>): Claims {
+type Scopes = ReadonlyMap<string, Scope>;
+
+/** The names of the claims that `scope` opens (OpenID Connect Core §5.4). */
+export const claimsOpenedBy = (scope: Iterable<string>, known: Scopes): Set<string> =>
+  new Set([...scope].flatMap((name) => known.get(name)?.claims ?? []));
+
+/** The claims about a person that `scope` opens, values as of now. */
+export const claimsFor = (person: Person, scope: readonly string[], known: Scopes): Claims =>
+  pickClaims(allOf(person), claimsOpenedBy(scope, known));
+
+/**
+ * The claims about a person that were asked for by name (§5.5): those that some scope may tell, each only with a value
+ * that was asked for, where one was.
+ */
+export function requestedClaims(person: Person, requests: ClaimRequests | undefined, known: Scopes): Claims {
+  if (requests === undefined) return {};
+  const all = allOf(person);
+  const tellable = claimsOpenedBy(known.keys(), known);
+  const names = Object.entries(requests).flatMap(([name, { value, values }]) => {
+    const wanted = (one: unknown): boolean => isDeepStrictEqual(one, all[name]);
+    const fits = (value === undefined || wanted(value)) && (values === undefined || values.some(wanted));
+    return tellable.has(name) && fits ? [name] : [];
+  });
+  return pickClaims(all, names);
+}
+
+function allOf(person: Person): Claims {
   const all: Claims = {
     ...person.claims,
     preferred_username: person.username,
@@ -15,6 +42,6 @@ export function claimsFor(person: Person, scope: readonly string[], known: Reado
     ...(person.email !== null && { email: person.email, email_verified: person.email_verified }),
   };
   if ('phone_number' in all) all['phone_number_verified'] ??= false;
-  const names = scope.flatMap((name) => known.get(name)?.claims ?? []);
-  return pickClaims(all, new Set(names));
+  else delete all['phone_number_verified'];
+  return all;
 }

@@ -1,6 +1,7 @@
 /** Users: who is signing in. Credentials -> a person, behind the throttle. Sessions are made from what this returns. */
 import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
+import { levelOf } from '../protocol/acr.ts';
 import { OAuthError, tooManyRequests } from '../protocol/error.ts';
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import { ACCOUNT_LIMIT, ACCOUNT_PAUSE, delayAfter, FADES_AFTER, PASSWORD_POLICY } from '../protocol/throttle.ts';
@@ -29,6 +30,10 @@ export interface SignedIn {
   /** The device cookie to set. */
   device: string;
 }
+
+const PASSWORD = ['pwd'];
+/** What people can show of themselves here: the methods (RFC 8176) of each way to sign in. */
+export const WAYS_TO_SIGN_IN: ReadonlyArray<readonly string[]> = [PASSWORD];
 
 type Needs = Pick<Deps, 'db' | 'passwords' | 'secrets' | 'random' | 'clock'>;
 
@@ -62,7 +67,7 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
     }
     const cookie = knownDevice(deps.secrets, deps.random, user.sub, now);
     const { sub, username, password_changed_at } = user;
-    return { sub, username, amr: ['pwd'], acr: '1', password_changed_at, device: cookie };
+    return { sub, username, amr: PASSWORD, acr: levelOf(PASSWORD), password_changed_at, device: cookie };
   });
 }
 

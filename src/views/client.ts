@@ -6,8 +6,8 @@ export type ClientView = {
   client_name: string;
   /** The host of client_uri. */
   client_host?: string | undefined;
-  /** Never shown until it is fetched by the guarded outbound client and served by us. */
-  logo_uri?: string | undefined;
+  /** The name of its logo with us. There is no way to show one that we did not fetch and do not serve. */
+  logo_hash?: string | undefined;
   policy_uri?: string | undefined;
   tos_uri?: string | undefined;
   registered_by?: 'operator' | 'self' | undefined;

@@ -7,9 +7,10 @@ import { sendOnce } from './script.ts';
 
 export type ScopeGroup = 'identity' | 'access' | 'offline';
 
+/** One thing that is asked for: a scope, or a claim by its own name. */
 export type ScopeView = {
   name: string;
-  /** A sentence out of the scopes table; null where the table does not know the scope: its raw name is shown. */
+  /** A sentence out of the scopes table, or ours about the claim; null where there is none: the raw name is shown. */
   description: string | null;
   group: ScopeGroup;
   /** Not agreed to before. */

@@ -15,6 +15,8 @@ export type Parts = {
   client?: ClientView | null | undefined;
   scripts?: readonly Html[];
   wide?: boolean;
+  /** Where the page goes on by itself, once it and its frames are loaded. */
+  onward?: string | undefined;
 };
 
 // The mark again, in colours that do on light and dark tabs; a constant, so that no page asks for /favicon.ico.
@@ -33,7 +35,14 @@ const outward = (href: string | undefined, text: string) =>
   href !== undefined &&
   html`<a href="${href}" target="_blank" rel="noopener noreferrer">${text}<span class="hush"> (new tab)</span></a>`;
 
-export function page(frame: Frame, { title, heading, lead, body, client, scripts = [], wide = false }: Parts): Html {
+// Beside the mark, which says whose page this is. The name stands below: to a screen reader the picture adds nothing.
+const logo = ({ issuer }: Frame, hash: string): Html =>
+  html`<img class="logo" src="${`${issuer}/logo/${hash}`}" alt="" width="48" height="48" />`;
+
+export function page(
+  frame: Frame,
+  { title, heading, lead, body, client, scripts = [], wide = false, onward }: Parts,
+): Html {
   return html`<!doctype html>
     <html lang="${frame.lang ?? 'en'}">
       <head>
@@ -41,6 +50,7 @@ export function page(frame: Frame, { title, heading, lead, body, client, scripts
         <title>${title}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
+        ${onward !== undefined && html`<meta http-equiv="refresh" content="0;url=${onward}" />`}
         ${favicon}
         <style nonce="${frame.nonce}">
           ${stylesheet}
@@ -49,7 +59,7 @@ export function page(frame: Frame, { title, heading, lead, body, client, scripts
       <body>
         <main${wide && html` class="wide"`}>
           <header>
-            ${mark}
+            ${client?.logo_hash === undefined ? mark : html`<div class="marks">${mark}${logo(frame, client.logo_hash)}</div>`}
             <h1>${heading}</h1>
             ${lead !== undefined && html`<p>${lead}</p>`}
           </header>

@@ -55,3 +55,6 @@ for (const form of document.forms) {
     else last = event.timeStamp;
   });
 }`);
+
+/** A page that waits for its frames does not wait for ever. */
+export const goOn = raw(`setTimeout(() => location.replace(document.getElementById('logout-continue').href), 5000);`);

@@ -10,12 +10,12 @@ export type SelectAccountPageProps = {
   action: string;
   form_token: string;
   client?: ClientView | null | undefined;
-  /** The one who is signed in. */
-  person: PersonView;
+  /** Those who are signed in, the current one first. */
+  people: ReadonlyArray<PersonView & { sub: string }>;
   cancel: boolean;
 };
 
-export function selectAccountPage({ frame, action, form_token, client, person, cancel }: SelectAccountPageProps): Html {
+export function selectAccountPage({ frame, action, form_token, client, people, cancel }: SelectAccountPageProps): Html {
   return page(frame, {
     title: client ? `Sign in to ${clientName(client)}: choose an account` : 'Sign in: choose an account',
     heading: 'Choose an account',
@@ -25,13 +25,7 @@ export function selectAccountPage({ frame, action, form_token, client, person, c
     body: html`<form method="post" action="${action}">
       ${hidden({ form_token })}
       <div class="actions">
-        <button class="button row" id="account-continue" name="action" value="continue">
-          ${face(person.name)}
-          <span
-            ><b>${named(person.name)}</b>
-            ${person.email !== undefined && html`<small>${plain(person.email)}</small>`}
-          </span>
-        </button>
+        ${people.map((person, index) => accountButton(person, index === 0 ? 'account-continue' : `account-${index + 1}`))}
         <button class="button row" id="account-another" name="action" value="another">
           <span class="face blank">${plus}</span>
           <span>Use another account</span>
@@ -41,3 +35,13 @@ export function selectAccountPage({ frame, action, form_token, client, person, c
     </form>`,
   });
 }
+
+/** A person as a button, which says by `account` who it is. */
+export const accountButton = (person: PersonView & { sub: string }, id: string): Html =>
+  html`<button class="button row" id="${id}" name="account" value="${person.sub}">
+    ${face(person.name)}
+    <span
+      ><b>${named(person.name)}</b>
+      ${person.email !== undefined && html`<small>${plain(person.email)}</small>`}
+    </span>
+  </button>`;

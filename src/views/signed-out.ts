@@ -1,30 +1,79 @@
-import { namedClient, type ClientView } from './client.ts';
-import { html, type Html } from './html.ts';
+import { named, namedClient, type ClientView, type PersonView } from './client.ts';
+import { html, safeUrl, type Html } from './html.ts';
 import { onward } from './icons.ts';
 import { issuerName, page, type Frame } from './layout.ts';
+import { goOn } from './script.ts';
 
 export type SignedOutPageProps = {
   frame: Frame;
   client?: ClientView | null | undefined;
+  /** Where the page goes on by itself: registered for the client, of whatever scheme. */
   return_url?: string | undefined;
+  /** The names of the applications that are told. */
+  told?: readonly string[];
+  /** Pages of these, by which they are told. */
+  frames?: readonly string[];
+  /** Who is still signed in in this browser. */
+  others?: readonly PersonView[];
 };
 
-export function signedOutPage({ frame, client, return_url }: SignedOutPageProps): Html {
+export function signedOutPage(props: SignedOutPageProps): Html {
+  const { frame, client, return_url, told = [], frames = [], others = [] } = props;
+  const back = return_url === undefined ? undefined : linkTo(return_url);
   return page(frame, {
     title: 'Signed out',
     heading: 'Signed out',
-    lead: html`You are signed out of ${issuerName(frame.issuer)} in this browser.`,
+    lead:
+      others.length === 0
+        ? html`You are signed out of ${issuerName(frame.issuer)} in this browser.`
+        : html`You are signed out of ${issuerName(frame.issuer)}. ${people(others)} still signed in in this browser.`,
     client,
-    body: html`<p class="small muted">
-        Applications you used may keep you signed in on their own. On a shared computer, sign out of them too.
+    onward: back && return_url,
+    scripts: back ? [goOn] : [],
+    body: html`
+      ${
+        told.length > 0 &&
+        html`<section>
+          <h2>These applications are told</h2>
+          <ul class="list" id="logout-told">
+            ${told.map((name) => html`<li>${named(name)}</li>`)}
+          </ul>
+        </section>`
+      }
+      <p class="small muted">
+        ${told.length > 0 ? 'Others' : 'Applications you used'} may keep you signed in on their own. On a shared
+        computer, sign out of them too.
       </p>
       ${
-        return_url !== undefined &&
+        back &&
         html`<div class="actions">
-          <a class="button strong" href="${return_url}"
+          <a class="button strong" id="logout-continue" href="${back}"
             ><span>Back to ${client ? namedClient(client) : 'the application'}</span> ${onward}</a
           >
         </div>`
-      }`,
+      }
+      ${frames.map(
+        (url) =>
+          // They may run and read their own cookies, and move nothing but themselves.
+          html`<iframe
+            src="${url}"
+            title="Sign-out"
+            sandbox="allow-scripts allow-same-origin"
+            referrerpolicy="no-referrer"
+            hidden
+          ></iframe>`,
+      )}
+    `,
   });
+}
+
+const people = (others: readonly PersonView[]): Html =>
+  html`${others.map(({ name }, index) => html`${index > 0 && ', '}${named(name)}`)}
+  ${others.length === 1 ? 'is' : 'are'}`;
+
+/** A native application is at a scheme of its own; one that runs in our page was never registered, and is not followed. */
+function linkTo(url: string): Html | undefined {
+  const scheme = URL.parse(url)?.protocol ?? '';
+  const link = safeUrl(url, scheme.includes('.') ? [scheme] : undefined);
+  return String(link) === '#' ? undefined : link;
 }

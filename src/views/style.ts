@@ -20,6 +20,7 @@ background:radial-gradient(16rem 9rem at 50% 0,var(--glow),transparent) var(--pa
 main.wide{max-width:64rem;border-radius:.875rem}
 header{text-align:center;margin-bottom:1.75rem}
 .mark{display:block;margin:0 auto 1.125rem}
+.marks{display:flex;justify-content:center;gap:1rem;margin-bottom:1.125rem}.marks .mark{margin:0}.logo{border-radius:.5rem;background:#fff;object-fit:contain}
 .wall{fill:var(--wall)}.lamp{fill:var(--lamp)}
 .icon{flex:none;fill:none;stroke:currentColor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}
 h1{margin:0;font-size:1.5rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;text-wrap:balance}

@@ -1,18 +1,25 @@
 /** Workers: what happens beside requests. One row a job; each runs alone, never twice at once, and a failure waits for the next turn. */
 import type { Deps } from '../deps.ts';
 import { backchannelLogout } from './backchannel-logout.ts';
+import { clientLogos } from './client-logos.ts';
 import { reapClients } from './reap-clients.ts';
 import { reloadKeys } from './reload-keys.ts';
+import { rotateKeys } from './rotate-keys.ts';
 import { sweepExpired } from './sweep-expired.ts';
 import type { Worker } from './worker.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'fetch' | 'log' | 'clock'>;
+type Needs = Pick<
+  Deps,
+  'clientKeys' | 'clock' | 'config' | 'db' | 'directory' | 'fetch' | 'keys' | 'log' | 'random' | 'secrets'
+>;
 type Make = (deps: Needs) => Worker;
 
 export const workers = {
   'backchannel-logout': backchannelLogout,
+  'client-logos': clientLogos,
   'reap-clients': reapClients,
   'reload-keys': reloadKeys,
+  'rotate-keys': rotateKeys,
   'sweep-expired': sweepExpired,
 } as const satisfies Record<string, Make>;
 

@@ -91,8 +91,8 @@ test.each<[what: string, error: string, text: () => string]>([
   ['prompt unknown', 'invalid_request', () => query({ prompt: 'dance' })],
   ['prompt oversized', 'invalid_request', () => query({ prompt: long(8193) })],
   ['id_token_hint that is no token', 'invalid_request', () => query({ id_token_hint: 'a.b.c' })],
-  ['request', 'request_not_supported', () => query({ request: 'eyJhbGciOiJub25lIn0.e30.' })],
-  ['request_uri', 'request_uri_not_supported', () => query({ request_uri: 'https://app.example.test/r' })],
+  ['request without a signature', 'invalid_request_object', () => query({ request: 'eyJhbGciOiJub25lIn0.e30.' })],
+  ['request_uri unregistered', 'invalid_request_uri', () => query({ request_uri: 'https://app.example.test/r' })],
   ['registration', 'registration_not_supported', () => query({ registration: '{}' })],
   ['resource unknown', 'invalid_target', () => query({ resource: 'https://nobody.example.test' })],
 ])('RFC 6749 §4.1.2.1, RFC 9207 §2: %s goes to the client as %s, with state and iss', async (_what, error, text) => {
@@ -145,7 +145,15 @@ test('input: no value of any parameter makes a 5xx, or leads anywhere but to the
     'max_age',
     'resource',
   ];
-  const others = ['login_hint', 'code_challenge', 'code_challenge_method', 'response_mode', 'id_token_hint', 'claims'];
+  const others = [
+    'login_hint',
+    'code_challenge',
+    'code_challenge_method',
+    'response_mode',
+    'id_token_hint',
+    'claims',
+    'acr_values',
+  ];
   const values = [
     '',
     ' ',
@@ -174,7 +182,16 @@ test('input: no value of any parameter makes a 5xx, or leads anywhere but to the
 });
 
 test('input: 60 KiB of one character in a parameter are answered within 100 ms', async () => {
-  for (const name of ['client_id', 'redirect_uri', 'scope', 'code_challenge', 'max_age', 'resource', 'id_token_hint']) {
+  for (const name of [
+    'client_id',
+    'redirect_uri',
+    'scope',
+    'code_challenge',
+    'max_age',
+    'resource',
+    'id_token_hint',
+    'request',
+  ]) {
     for (const character of ['a', '.', '%25', '%20', '/']) {
       const text = query({ [name]: undefined }, `&${name}=${character.repeat(Math.floor(60_000 / character.length))}`);
       // The best of three: other test files share the processor.

@@ -132,7 +132,7 @@ test('OpenID Connect Core §3.1.2.1: prompt=select_account shows who is signed i
   const page = await open(browser, firstParty, { prompt: 'select_account' });
   expect(stepOf(page)).toBe('select-account');
   expect(page.response.body).toContain('Ada Lovelace');
-  expect(answerOf(await proceed(browser, page, { action: 'continue' }))).toHaveProperty('code');
+  expect(answerOf(await proceed(browser, page, { account: ada.sub }))).toHaveProperty('code');
 });
 
 test('pages: another account can be chosen, and only a sign-in from then on counts', async () => {

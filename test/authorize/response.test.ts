@@ -1,5 +1,6 @@
 /** What kinds of answers there are, how they travel, and what they carry. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ResponseMode } from '../../src/protocol/authorization-request.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
   aClient,
@@ -7,6 +8,8 @@ import {
   aUser,
   authorizationUrl,
   authorize,
+  credentials,
+  postForm,
   signIn,
   TestBrowser,
 } from '../support/fixtures.ts';
@@ -161,7 +164,7 @@ test('RFC 9110 §9.3.2: HEAD never issues a code', async () => {
   expect(await codes()).toBe(before + 1);
 });
 
-test.each(['PUT', 'DELETE', 'PATCH', 'HEAD'] as const)(
+test.each(['PUT', 'DELETE', 'PATCH', 'HEAD', 'TRACE'] as const)(
   'RFC 9110 §15.5.6: %s /authorize is answered 405 with Allow',
   async (method) => {
     const response = await at.app.inject({ method, url: '/authorize', headers: { accept: 'text/html' } });
@@ -225,4 +228,45 @@ test('contract: at another name of the host the cookie would be lost, so the fir
 test('RFC 6749 §10.12: two requests of one person give two codes that differ', async () => {
   const answers = await Promise.all([1, 2, 3].map(() => open(browser, client)));
   expect(new Set(answers.map(({ response }) => answerTo(client, response)['code'])).size).toBe(3);
+});
+
+describe('ASVS 10.4.12: a client’s answers travel only as it is registered (response_modes)', () => {
+  const parameters = (of: AClient, response_mode: string | undefined): Record<string, string | undefined> => ({
+    ...credentials(of),
+    response_type: 'code',
+    redirect_uri: of.redirect_uri,
+    scope: 'openid',
+    response_mode,
+  });
+
+  test.each<[allowed: ResponseMode, asked: string | undefined]>([
+    ['query', 'form_post'],
+    ['form_post', 'query'],
+    ['form_post', undefined],
+  ])('only %s: %s is refused everywhere, and the refusal travels as registered', async (allowed, response_mode) => {
+    const strict = await aClient(at, { skip_consent: true, response_modes: [allowed] });
+    const before = await codes();
+    const answers = [
+      await browser.get(authorizationUrl(ISSUER, strict, { response_mode })),
+      await crossSitePost(at, '/authorize', { ...parameters(strict, response_mode), client_secret: undefined }),
+    ];
+    for (const answer of answers) {
+      const told = allowed === 'query' ? answer.headers.location : valueOf(answer, 'error');
+      expect(told).toContain('invalid_request');
+      expect(answer.headers.location === undefined).toBe(allowed === 'form_post');
+    }
+    const pushed = await postForm(at, '/par', parameters(strict, response_mode));
+    expect([pushed.statusCode, pushed.json()]).toMatchObject([400, { error: 'invalid_request' }]);
+    expect(await codes()).toBe(before);
+  });
+
+  test('what is registered works, and whoever registers nothing has them all', async () => {
+    const strict = await aClient(at, { skip_consent: true, response_modes: ['form_post'] });
+    const page = await browser.get(authorizationUrl(ISSUER, strict, { response_mode: 'form_post' }));
+    expect(valueOf(page, 'code')).toMatch(/^[0-9a-z]+_[\w-]{43}$/);
+    const plain = await aClient(at, { skip_consent: true, response_modes: ['query'] });
+    expect(answerTo(plain, await browser.get(authorizationUrl(ISSUER, plain)))).toHaveProperty('code');
+    const pushed = await postForm(at, '/par', parameters(client, 'form_post'));
+    expect(pushed.statusCode).toBe(201);
+  });
 });

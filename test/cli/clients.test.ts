@@ -78,7 +78,8 @@ describe('clients create', () => {
     const options =
       '--preset native --client-id phone --post-logout-redirect-uri com.example.app:/out --require-pkce ' +
       '--access-token-format opaque --access-token-ttl 15m --id-token-ttl 90 --refresh-token-ttl 30d ' +
-      '--refresh-token-idle-ttl 12h --id-token-claims minimal --id-token-alg ES256 --contact a@example.test';
+      '--refresh-token-idle-ttl 12h --id-token-claims minimal --id-token-alg ES256 --contact a@example.test ' +
+      '--response-mode query --response-mode form_post --default-max-age 1h --default-acr-value 2';
     const uris = ['--redirect-uri', 'com.example.app:/cb', '--redirect-uri', 'http://127.0.0.1/cb'];
     const made = await postern([
       'clients',
@@ -105,6 +106,9 @@ describe('clients create', () => {
       id_token_claims: 'minimal',
       id_token_signed_response_alg: 'ES256',
       contacts: ['a@example.test'],
+      response_modes: ['query', 'form_post'],
+      default_max_age: 3600,
+      default_acr_values: ['2'],
       scope: 'openid email',
     });
     expect(made.json()).not.toHaveProperty('client_secret');
@@ -193,6 +197,31 @@ describe('other commands for clients', () => {
     const events = (await eventsOf('imported')).map(({ event }) => event);
     expect(events).toEqual(['client_created', 'client_updated', 'client_updated']);
     expect((await postern(['clients', 'update', 'nobody', '--name', 'x'])).code).toBe(3);
+  });
+
+  test('get says what became of the logo, and a client that brought a software statement can be saved as it is shown', async () => {
+    const logo = ['--logo-uri', 'https://shop.example.test/logo.png'];
+    await postern(['clients', 'create', '--client-id', 'pretty', '--redirect-uri', CALLBACK, ...logo]);
+    const said = async () =>
+      (await postern(['clients', 'get', 'pretty'])).lines.find((line) => line.startsWith('logo '));
+    expect(await said()).toMatch(/^logo +not there yet$/);
+    const set = (row: object) => database.db.updateTable('client_logos').set(row).execute();
+    await set({ next_at: null, last_failure: 'it is no image' });
+    expect(await said()).toMatch(
+      /^logo +given up, the last try failed: it is no image; any `clients update` tries again$/,
+    );
+    await set({ fetched_at: new Date(0), media_type: 'image/png', last_failure: null });
+    expect(await said()).toMatch(/^logo +image\/png, fetched 1970-01-01T00:00:00.000Z$/);
+
+    await database.db.updateTable('clients').set({ software_statement: 'a.b.c' }).execute();
+    const shown = (await postern(['clients', 'get', 'pretty', '--json'])).json();
+    expect(shown).toMatchObject({ software_statement: 'a.b.c' });
+    const stdin = JSON.stringify(shown);
+    expect((await postern(['clients', 'update', 'pretty', '--file', '-', '--json'], { stdin })).json()).toEqual(shown);
+    expect((await postern(['clients', 'create', '--file', '-'], { stdin })).problems).toContain(
+      'error: software_statement: there is no such member',
+    );
+    await postern(['clients', 'delete', 'pretty']);
   });
 
   test('rotate-secret shows the new secret; the old one keeps working for the overlap', async () => {

@@ -1,8 +1,8 @@
 /** People in a real Chromium at a running server, each journey with JavaScript and without. */
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { TestApp } from '../support/app.ts';
-import { launchBrowser } from '../support/browser.ts';
+import { axeViolations, launchBrowser } from '../support/browser.ts';
 import { deploy, stopServersAfterwards } from '../support/deployment.ts';
 import { aClient, authorizationUrl, credentials, type AClient } from '../support/fixtures.ts';
 import { ADA, BOB, openVisit, signIn, startApplication, type Application, type Visit } from '../support/journey.ts';
@@ -19,7 +19,12 @@ stopServersAfterwards();
 beforeAll(async () => {
   application = await startApplication();
   const prepare = async (test: TestApp): Promise<void> => {
-    client = await aClient(test, { client_name: 'Notes', redirect_uris: [application.callback] });
+    client = await aClient(test, {
+      client_name: 'Notes',
+      redirect_uris: [application.callback],
+      post_logout_redirect_uris: [application.bye],
+      frontchannel_logout_uri: application.frontchannel,
+    });
   };
   const [launched, deployment] = await Promise.all([launchBrowser(), deploy({ command: 'dev', prepare })]);
   browser = launched;
@@ -41,12 +46,14 @@ const requested = (parameters: Record<string, string> = {}): string =>
 /** The parameters the application was called with last. */
 const answer = (): Record<string, string> => application.called.at(-1)!.parameters;
 
-/** What its token request is answered. */
-async function redemption(): Promise<number> {
+/** Sends its token request. */
+const redeem = () => {
   const { redirect_uri } = client;
   const fields = { grant_type: 'authorization_code', code: answer()['code'], redirect_uri, ...credentials(client) };
-  return (await postTo(`${server.issuer}/token`, fields)).status;
-}
+  return postTo(`${server.issuer}/token`, fields);
+};
+/** What that is answered. */
+const redemption = async (): Promise<number> => (await redeem()).status;
 
 /** Somebody with a fresh browser. */
 const somebody = (javaScriptEnabled: boolean) => {
@@ -63,6 +70,8 @@ const somebody = (javaScriptEnabled: boolean) => {
 
 describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
   const { open, arrive } = somebody(javaScriptEnabled);
+  /** axe is a script. */
+  const objections = async (page: Page): Promise<string[]> => (javaScriptEnabled ? axeViolations(page) : []);
 
   test('spec.md §Endpoints 1: the link of the banner leads through sign-in and consent to the decoded tokens', async () => {
     const { page } = await open();
@@ -179,6 +188,48 @@ describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
     await signIn(page, BOB);
     await page.waitForSelector('#consent-approve');
     expect(await page.textContent('main')).toContain('bob@example.test');
+    await page.click('#consent-approve');
+    await page.waitForURL(`${client.redirect_uri}**`);
+
+    // Both are signed in now, Bob before Ada.
+    await page.goto(requested({ prompt: 'select_account' }));
+    expect(await page.textContent('#account-continue')).toContain('bob@example.test');
+    expect(await objections(page)).toEqual([]);
+    await page.click('#account-2');
+    await page.waitForURL(`${client.redirect_uri}**`);
+    expect(await redemption()).toBe(200);
+    await page.goto(`${server.issuer}/account`);
+    expect(await page.textContent('.who')).toContain('ada@example.test');
+    await page.click('#account-2');
+    expect(await page.textContent('.who')).toContain('bob@example.test');
+    await page.click('#account-logout');
+    await page.click('#logout-all');
+    expect(await page.textContent('#logout-told')).toContain('Notes');
+    await page.goto(`${server.issuer}/account`);
+    expect(page.url()).toBe(`${server.issuer}/login`);
+  });
+
+  test('Front-Channel Logout §3: the application is told in a frame, and the way back waits until it is', async () => {
+    const { page } = await arrive({ prompt: 'consent' });
+    await page.click('#consent-approve');
+    await page.waitForURL(`${client.redirect_uri}**`);
+    const id_token = String((await redeem()).json['id_token']);
+    const sent = { id_token_hint: id_token, post_logout_redirect_uri: application.bye, state: `a b&c="d';url=/x` };
+    const before = application.told.length;
+    const release = application.hold();
+    try {
+      await page.goto(`${server.issuer}/logout?${new URLSearchParams(sent).toString()}`, { waitUntil: 'commit' });
+      await until('the application is told', () => application.told.length > before);
+      await page.waitForSelector('#logout-continue');
+      expect(page.url()).toMatch(/\/logout\/done\?sign_out=[\w-]+$/);
+      expect(await objections(page)).toEqual([]);
+    } finally {
+      release();
+    }
+    await page.waitForURL(`${application.bye}**`);
+    expect(page.url()).toBe(new URL(`${application.bye}?state=${encodeURIComponent(sent.state)}`).href);
+    const { sid } = JSON.parse(Buffer.from(id_token.split('.')[1]!, 'base64url').toString()) as { sid: string };
+    expect(application.told.slice(before)).toEqual([{ iss: server.issuer, sid }]);
   });
 
   test('OAuth 2.0 Form Post Response Mode §2: the answer is posted to the application', async () => {

@@ -2,22 +2,29 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as jose from 'jose';
+import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { presets } from '../../src/protocol/client-metadata.ts';
+import { SIGNING_ALGS } from '../../src/protocol/signing-alg.ts';
 import { deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';
 import { aClient, aPublicClient, aService, aUser, type AClient } from '../support/fixtures.ts';
+import { PNG } from '../support/images.ts';
 import { Visitor } from '../support/visitor.ts';
 
 const REDIRECT_URI = 'http://localhost:5555/callback';
 const insecure = { execute: [client.allowInsecureRequests] };
 
-/** A client's endpoint for logout tokens. */
+/** A client's endpoint for logout tokens, its logo, and the keys of somebody who vouches for clients. */
 const told: string[] = [];
+const published: Record<string, [type: string, body: string | Buffer]> = { '/logo.png': ['image/png', PNG] };
 const listener = createServer((request, response) => {
+  const document = published[request.url!];
+  if (document) response.setHeader('content-type', document[0]).end(document[1]);
   let body = '';
   request.on('data', (chunk: Buffer) => (body += chunk.toString()));
   request.on('end', () => {
+    if (document) return;
     told.push(new URLSearchParams(body).get('logout_token') ?? '');
     response.writeHead(200).end();
   });
@@ -28,6 +35,7 @@ let username: string;
 let service: AClient;
 let keys: jose.GenerateKeyPairResult;
 let noticeUri: string;
+let shown: AClient;
 stopServersAfterwards();
 beforeAll(async () => {
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
@@ -35,10 +43,14 @@ beforeAll(async () => {
   noticeUri = `http://${host}/backchannel`;
   keys = await jose.generateKeyPair('ES256', { extractable: true });
   const jwk = { ...(await jose.exportJWK(keys.publicKey)), kid: 'one', kty: 'EC' as const };
+  published['/keys'] = ['application/jwk-set+json', JSON.stringify({ keys: [jwk] })];
+  const SOFTWARE_STATEMENT_ISSUERS = `https://authority.example.test=http://${host}/keys`;
   deployment = await deploy({
-    env: { REGISTRATION: 'open', OUTBOUND_ALLOW: host },
-    prepare: async (at) =>
-      (service = await aService(at, { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] } })),
+    env: { REGISTRATION: 'open', OUTBOUND_ALLOW: host, SOFTWARE_STATEMENT_ISSUERS },
+    prepare: async (at) => {
+      service = await aService(at, { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] } });
+      shown = await aClient(at, { logo_uri: `http://${host}/logo.png` });
+    },
   });
   ({ username } = await aUser(deployment.test));
 });
@@ -72,6 +84,90 @@ test('openid-client: the code flow by a pushed authorization request (RFC 9126)'
   const callback = await new Visitor(deployment.issuer).authorize(url, { username });
   const tokens = await client.authorizationCodeGrant(config, callback, { pkceCodeVerifier, expectedState });
   expect(tokens.scope).toBe('openid email');
+});
+
+test('openid-client: claims asked for by name, in the ID token and at userinfo (OpenID Connect Core §5.5)', async () => {
+  const metadata = { redirect_uris: [REDIRECT_URI], id_token_claims: 'minimal' as const };
+  const config = await discovered(await aClient(deployment.test, metadata));
+  expect(config.serverMetadata()).toMatchObject({ claims_parameter_supported: true });
+  const expectedState = client.randomState();
+  const claims = {
+    userinfo: { given_name: { essential: true } },
+    id_token: { email: null, acr: { values: ['2', '1'] } },
+  };
+  const url = client.buildAuthorizationUrl(config, {
+    redirect_uri: REDIRECT_URI,
+    scope: 'openid',
+    state: expectedState,
+    claims: JSON.stringify(claims),
+  });
+  const callback = await new Visitor(deployment.issuer).authorize(url, { username });
+  const tokens = await client.authorizationCodeGrant(config, callback, { expectedState });
+  expect(tokens.claims()).toMatchObject({ email: `${username}@example.test`, acr: '1' });
+  expect(tokens.claims()).not.toHaveProperty('given_name');
+  const told = await client.fetchUserInfo(config, tokens.access_token, tokens.claims()!.sub);
+  expect(told).toEqual({ sub: tokens.claims()!.sub, given_name: 'Ada' });
+});
+
+test.each(SIGNING_ALGS)(
+  'openid-client: the code flow by a request object signed with %s, by value and pushed (RFC 9101)',
+  async (alg) => {
+    const { privateKey, publicKey } = await jose.generateKeyPair(alg, { extractable: true });
+    const jwk = { ...(await jose.exportJWK(publicKey)), kid: 'signs' } as jose.JWK & { kty: 'RSA' };
+    const metadata = { redirect_uris: [REDIRECT_URI], jwks: { keys: [jwk] }, require_signed_request_object: true };
+    const config = await discovered(await aClient(deployment.test, metadata));
+    const pkceCodeVerifier = client.randomPKCECodeVerifier();
+    const expectedState = client.randomState();
+    const parameters = {
+      redirect_uri: REDIRECT_URI,
+      scope: 'openid email',
+      state: expectedState,
+      max_age: '600',
+      code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+    };
+    const url = await client.buildAuthorizationUrlWithJAR(config, parameters, { key: privateKey, kid: 'signs' });
+    expect(url.searchParams.has('state')).toBe(false);
+    const visitor = new Visitor(deployment.issuer);
+    const callback = await visitor.authorize(url, { username });
+    const tokens = await client.authorizationCodeGrant(config, callback, {
+      pkceCodeVerifier,
+      expectedState,
+      maxAge: 600,
+    });
+    expect(tokens.scope).toBe('openid email');
+
+    const again = await client.buildAuthorizationUrlWithJAR(config, parameters, { key: privateKey, kid: 'signs' });
+    const pushed = await client.buildAuthorizationUrlWithPAR(config, again.searchParams);
+    const { searchParams } = await visitor.authorize(pushed, { username });
+    expect(searchParams.get('state')).toBe(expectedState);
+    expect(searchParams.has('code')).toBe(true);
+  },
+);
+
+test('oauth4webapi: a request object of its own, encrypted to a key of our JWKS with jose (RFC 9101 §6.1)', async () => {
+  const jwk = { ...(await jose.exportJWK(keys.publicKey)), kid: 'one', kty: 'EC' as const };
+  const metadata = {
+    redirect_uris: [REDIRECT_URI],
+    jwks: { keys: [jwk] },
+    request_object_encryption_alg: 'ECDH-ES' as const,
+  };
+  const { client_id } = await aClient(deployment.test, metadata);
+  const issuer = new URL(deployment.issuer);
+  const discovery = await oauth.discoveryRequest(issuer, { [oauth.allowInsecureRequests]: true });
+  const as = await oauth.processDiscoveryResponse(issuer, discovery);
+  const state = oauth.generateRandomState();
+  const parameters = { response_type: 'code', redirect_uri: REDIRECT_URI, scope: 'openid', state };
+  const signed = await oauth.issueRequestObject(as, { client_id }, parameters, { key: keys.privateKey, kid: 'one' });
+  const ours = (await (await fetch(as.jwks_uri!)).json()) as jose.JSONWebKeySet;
+  const key = ours.keys.find(({ use, alg }) => use === 'enc' && alg === 'ECDH-ES')!;
+  const request = await new jose.CompactEncrypt(Buffer.from(signed))
+    .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A256GCM', kid: key.kid!, cty: 'oauth-authz-req+jwt' })
+    .encrypt(await jose.importJWK(key, 'ECDH-ES'));
+  const url = new URL(as.authorization_endpoint!);
+  url.search = new URLSearchParams({ client_id, request }).toString();
+  const callback = await new Visitor(deployment.issuer).authorize(url, { username });
+  expect(oauth.validateAuthResponse(as, { client_id }, callback, state).get('code')).toBeTruthy();
 });
 
 test('openid-client: the device flow, polled while the person decides (RFC 8628)', async () => {
@@ -117,6 +213,24 @@ test('openid-client: a client registers itself and signs a person in (RFC 7591)'
   expect(tokens.claims()).toMatchObject({ aud: config.clientMetadata().client_id });
 });
 
+test('oauth4webapi: a client registers with a software statement of somebody we trust (RFC 7591 §2.3)', async () => {
+  const software_statement = await new jose.SignJWT({ client_name: 'Vouched for', software_id: 'app' })
+    .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+    .setIssuer('https://authority.example.test')
+    .sign(keys.privateKey);
+  const as = { issuer: deployment.issuer, registration_endpoint: `${deployment.issuer}/register` };
+  const register = async (metadata: Partial<oauth.Client>): Promise<oauth.OmitSymbolProperties<oauth.Client>> =>
+    oauth.processDynamicClientRegistrationResponse(
+      await oauth.dynamicClientRegistrationRequest(as, metadata, { [oauth.allowInsecureRequests]: true }),
+    );
+  const metadata = { redirect_uris: [REDIRECT_URI], client_name: 'Mine' };
+  const registered = await register({ ...metadata, software_statement });
+  expect(registered).toMatchObject({ client_name: 'Vouched for', software_id: 'app', software_statement });
+  await expect(register({ ...metadata, software_statement: `${software_statement}A` })).rejects.toMatchObject({
+    error: 'invalid_software_statement',
+  });
+});
+
 test('Back-Channel Logout: a client is told of the sign-out, by a token that verifies against the JWKS', async () => {
   const metadata = { redirect_uris: [REDIRECT_URI], backchannel_logout_uri: noticeUri };
   const config = await discovered(await aClient(deployment.test, metadata));
@@ -133,4 +247,17 @@ test('Back-Channel Logout: a client is told of the sign-out, by a token that ver
     typ: 'logout+jwt',
   });
   expect(payload).toMatchObject({ sid });
+});
+
+test('decided: a running server fetches the logo of a client, and serves it', async () => {
+  const row = () =>
+    deployment.test.deps.db
+      .selectFrom('clients')
+      .select('logo_hash')
+      .where('client_id', '=', shown.client_id)
+      .executeTakeFirst();
+  await expect.poll(async () => (await row())!.logo_hash, { timeout: 10_000 }).not.toBeNull();
+  const logo = await new Visitor(deployment.issuer).get(`${deployment.issuer}/logo/${(await row())!.logo_hash}`);
+  expect([logo.status, logo.headers.get('content-type')]).toEqual([200, 'image/png']);
+  expect(Buffer.from(await logo.arrayBuffer())).toEqual(PNG);
 });

@@ -116,6 +116,20 @@ test('RFC 6749 §6: a retry may narrow', async () => {
   expect((await refreshed(first.refresh_token, { scope: 'openid' })).scope).toBe('openid');
 });
 
+test.each([
+  ['scope', 'openid address', 'invalid_scope'],
+  ['resource', 'https://notes.example.test', 'invalid_target'],
+])('RFC 6749 §6: a retry that widens %s is refused as a mistake, and revokes nothing', async (name, value, error) => {
+  const first = await firstTokens();
+  const second = await refreshed(first.refresh_token);
+  expectRefusal(await refresh(at, client, first.refresh_token, { [name]: value }), 400, error);
+  expect((await userinfo(at, second.access_token)).statusCode).toBe(200);
+  expect((await refreshed(first.refresh_token)).refresh_token).toBe(second.refresh_token);
+  at.clock.advance(WINDOW);
+  expectRefusal(await refresh(at, client, first.refresh_token, { [name]: value }), 400, 'invalid_grant');
+  await isDead(first, second);
+});
+
 test('nothing but hashes is stored: the successor cannot be read from its row', async () => {
   const first = await firstTokens();
   const second = await refreshed(first.refresh_token);

@@ -48,6 +48,17 @@ const registered = async (document: Record<string, unknown> = DOCUMENT): Promise
   (await send('POST', '/register', { body: document })).json();
 
 describe('RFC 7591 §3: client registration', () => {
+  test('OpenID Connect Registration §2: what a client says of its requests is kept, and shown', async () => {
+    const said = { default_max_age: 0, require_auth_time: true, default_acr_values: ['2'], response_modes: ['query'] };
+    const document = await registered({ ...DOCUMENT, ...said });
+    expect(document).toMatchObject(said);
+    const { registration_client_uri: uri, registration_access_token: token } = document;
+    expect((await send('GET', new URL(uri).pathname, { token })).json()).toMatchObject(said);
+    const unsaid = await registered();
+    for (const name of ['default_max_age', 'default_acr_values', 'response_modes'])
+      expect(unsaid).not.toHaveProperty(name);
+  });
+
   test('§3.2.1: answers 201 with id, secret, and what manages them; the client works', async () => {
     const answer = await send('POST', '/register', { body: DOCUMENT });
     expect(answer.statusCode).toBe(201);
@@ -81,6 +92,38 @@ describe('RFC 7591 §3: client registration', () => {
     expect(document).not.toHaveProperty('made_up');
   });
 
+  test('§3.2.1: the answer has every member that was registered, and the client reads the same', async () => {
+    const document = {
+      redirect_uris: ['https://my.example/callback', 'https://my.example/other'],
+      post_logout_redirect_uris: ['https://my.example/bye'],
+      response_types: ['code'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      application_type: 'web',
+      contacts: ['ada@my.example'],
+      client_name: 'My App',
+      client_uri: 'https://my.example/',
+      logo_uri: 'https://my.example/logo.png',
+      policy_uri: 'https://my.example/policy',
+      tos_uri: 'https://my.example/tos',
+      software_id: 'my-app',
+      software_version: '1.2.3',
+      jwks_uri: 'https://my.example/jwks',
+      token_endpoint_auth_method: 'private_key_jwt',
+      token_endpoint_auth_signing_alg: 'ES256',
+      id_token_signed_response_alg: 'ES256',
+      initiate_login_uri: 'https://my.example/start',
+      backchannel_logout_uri: 'https://my.example/logout',
+      backchannel_logout_session_required: true,
+      require_pushed_authorization_requests: true,
+      scope: 'openid email',
+    };
+    const { client_id, registration_access_token: token, ...rest } = await registered(document);
+    expect(rest).toMatchObject(document);
+    expect(rest).not.toHaveProperty('client_secret');
+    const read = (await send('GET', `/register/${client_id}`, { token })).json<Registered>();
+    expect(read).toEqual({ client_id, registration_access_token: token, ...rest });
+  });
+
   test('gets no more scope than is open to strangers', async () => {
     const document = await registered({ ...DOCUMENT, scope: 'openid email groups notes:write' });
     expect(document['scope']).toBe('openid email');
@@ -103,6 +146,12 @@ describe('RFC 7591 §3: client registration', () => {
     ['the implicit response type', { response_types: ['token'] }, 'invalid_client_metadata'],
     ['client_credentials', { grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
     ['private_key_jwt without keys', { token_endpoint_auth_method: 'private_key_jwt' }, 'invalid_client_metadata'],
+    ['a request_uri over http', { request_uris: ['http://my.example/r.jwt'] }, 'invalid_client_metadata'],
+    ['request objects without a signature', { request_object_signing_alg: 'none' }, 'invalid_client_metadata'],
+    ['a login page over http', { initiate_login_uri: 'http://my.example/start' }, 'invalid_client_metadata'],
+    ['a software_id that is no text', { software_id: 7 }, 'invalid_client_metadata'],
+    ['a hybrid response type', { response_types: ['code id_token'] }, 'invalid_client_metadata'],
+    ['sign-out that ends anywhere', { post_logout_redirect_uris: ['http://my.example/'] }, 'invalid_redirect_uri'],
     ['a logo over ftp', { logo_uri: 'ftp://my.example/logo.png' }, 'invalid_client_metadata'],
     ['a null byte in its name', { client_name: 'a\u0000b' }, 'invalid_client_metadata'],
     ['a name that turns around', { client_name: 'Goog\u202Ele' }, 'invalid_client_metadata'],
@@ -263,6 +312,24 @@ describe('who may register', () => {
       for (const { statusCode } of answers) statuses.add(statusCode);
     }
     expect(statuses).toEqual(new Set([201, 429]));
+    await open.close();
+  });
+
+  test('REGISTRATION=open: replacements count too, those without the right token do not', async () => {
+    const open = await testApp({ config: { REGISTRATION: 'open' } });
+    const first = (await send('POST', '/register', { body: DOCUMENT, to: open })).json<Registered>();
+    const url = `/register/${first.client_id}`;
+    const body = { ...DOCUMENT, client_id: first.client_id };
+    for (let tries = 0; tries < 3; tries += 1) await send('PUT', url, { body, token: 'x', to: open });
+    const counted = () => open.deps.db.selectFrom('failures').select('count').execute();
+    expect(await counted()).toEqual([{ count: 1 }]);
+    const replaced = await send('PUT', url, { body, token: first.registration_access_token, to: open });
+    expect([replaced.statusCode, await counted()]).toEqual([200, [{ count: 2 }]]);
+    await open.deps.db.updateTable('failures').set({ count: 100 }).execute();
+    const token = replaced.json<Registered>().registration_access_token;
+    const refused = await send('PUT', url, { body, token, to: open });
+    expect([refused.statusCode, refused.json()]).toMatchObject([429, { error: 'too_many_requests' }]);
+    expect((await send('GET', url, { token, to: open })).statusCode).toBe(200);
     await open.close();
   });
 });

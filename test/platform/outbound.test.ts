@@ -67,6 +67,13 @@ test('reads what an allowed host answers, with its media type', async () => {
   });
 });
 
+test('gives the bytes as they came', async () => {
+  const image = Buffer.from([0x89, 0x50, 0xff, 0x00, 0xc3, 0x28]);
+  const { host } = await target((_request, response) => response.end(image));
+  const { bytes } = await createOutbound({ allow: [host] })(`http://${host}/`);
+  expect(bytes).toEqual(image);
+});
+
 test.each([
   'https://127.0.0.1/',
   'https://[::1]/',

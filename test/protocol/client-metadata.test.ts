@@ -9,6 +9,8 @@ test('RFC 7591 §2: what is left out has its default', () => {
   expect(clientMetadata.parse({ redirect_uris })).toEqual({
     application_type: 'web',
     token_endpoint_auth_method: 'client_secret_basic',
+    subject_type: 'public',
+    require_auth_time: false,
     grant_types: ['authorization_code'],
     scope: 'openid profile email',
     id_token_signed_response_alg: 'RS256',
@@ -18,7 +20,10 @@ test('RFC 7591 §2: what is left out has its default', () => {
     contacts: [],
     require_pkce: false,
     require_pushed_authorization_requests: false,
+    require_signed_request_object: false,
+    request_uris: [],
     backchannel_logout_session_required: false,
+    frontchannel_logout_session_required: false,
     skip_consent: false,
     may_introspect: false,
   });
@@ -40,6 +45,34 @@ test('spec.md §What the service does 4: the implicit flow is not offered', () =
 
 test('RFC 9700 §2.4: the password grant cannot be registered', () => {
   expect(problems({ redirect_uris, grant_types: ['password'] })).not.toEqual([]);
+});
+
+test.each([
+  ['over http', 'http://app.example.test/r.jwt', 'must use https'],
+  ['with user information', 'https://a:b@app.example.test/r.jwt', 'must not hold user information'],
+  ['of another scheme', 'file:///r.jwt', 'must be an https URL'],
+  ['that is no URI', '/r.jwt', 'must be an https URL'],
+  ['with a space', 'https://app.example.test/r jwt', 'must be an https URL'],
+  ['of 513 characters', `https://app.example.test/${'x'.repeat(488)}`, 'must have at most 512 characters'],
+])('OpenID Connect Registration §2: a request_uri %s cannot be registered', (_what, request_uri, message) => {
+  expect(problems({ redirect_uris, request_uris: [request_uri] })).toEqual([
+    `request_uris ${JSON.stringify(request_uri)} ${message}`,
+  ]);
+});
+
+test('OpenID Connect Registration §2: what a client registers of its request objects', () => {
+  const jwks = { keys: [{ kty: 'EC' }] };
+  const request_uris = ['https://app.example.test/r.jwt#fragment', 'http://localhost:8080/r.jwt'];
+  const [request_object_encryption_alg, request_object_encryption_enc] = ['ECDH-ES', 'A128CBC-HS256'];
+  const encryption = { request_object_encryption_alg, request_object_encryption_enc };
+  expect(problems({ redirect_uris, request_uris, request_object_signing_alg: 'PS256', ...encryption })).toEqual([]);
+  expect(problems({ redirect_uris, request_object_encryption_enc })).toEqual([
+    'request_object_encryption_enc needs request_object_encryption_alg beside it',
+  ]);
+  expect(problems({ redirect_uris, jwks, require_signed_request_object: true })).toEqual([]);
+  expect(problems({ redirect_uris, require_signed_request_object: true })).toEqual([
+    'jwks is needed for require_signed_request_object, or jwks_uri',
+  ]);
 });
 
 test('RFC 6749 §4.4: client_credentials is only for confidential clients', () => {
@@ -75,14 +108,39 @@ test.each([
   ['the origin null', { allowed_origins: ['null'] }],
   ['the origin *', { allowed_origins: ['*'] }],
   ['an algorithm with a shared secret', { id_token_signed_response_alg: 'HS256' }],
+  ['request objects without a signature', { request_object_signing_alg: 'none' }],
+  ['request objects with a shared secret', { request_object_signing_alg: 'HS256' }],
+  ['RSA1_5', { request_object_encryption_alg: 'RSA1_5' }],
+  ['a shared secret to encrypt with', { request_object_encryption_alg: 'dir' }],
   ['no algorithm', { id_token_signed_response_alg: 'none' }],
   ['a scope that cannot be one', { scope: 'openid "quoted"' }],
   ['an empty name', { client_name: '' }],
   ['a life longer than keys stay published', { access_token_ttl: 86_401 }],
   ['a life of nothing', { id_token_ttl: 0 }],
   ['half a second', { access_token_ttl: 0.5 }],
+  ['a response mode that there is not', { response_modes: ['query', 'fragment'] }],
+  ['no response mode at all', { response_modes: [] }],
+  ['an age below nothing', { default_max_age: -1 }],
+  ['an age in words', { default_max_age: '3600' }],
+  ['a context that is no name', { default_acr_values: ['a b'] }],
 ])('RFC 7591 §3.2.2: refuses %s', (_what, metadata) => {
   expect(problems({ redirect_uris, ...metadata })).not.toEqual([]);
+});
+
+test.each([
+  ['http://app.example.test/start', false],
+  ['http://localhost/start', false],
+  ['https://app.example.test/start#here', false],
+  ['https://ada@app.example.test/start', false],
+  ['https://app.example.test/a b', false],
+  ['https://app.example.test/"><script>', false],
+  ['https:/app.example.test/', false],
+  ['https:\\\\app.example.test/', false],
+  ['javascript:alert(1)', false],
+  ['https://app.example.test', true],
+  ['https://app.example.test/start?tenant=@a', true],
+])('OpenID Connect Registration §2: initiate_login_uri must use https: %s', (initiate_login_uri, valid) => {
+  expect(problems({ redirect_uris, initiate_login_uri }).length === 0).toBe(valid);
 });
 
 test('spec.md §What the service does 3: every preset is valid, and only those with a secret act for themselves', () => {

@@ -143,6 +143,41 @@ test('disabling a person tells the clients of every session', async () => {
   expect(received).toHaveLength(1);
 });
 
+test('a client that is slow to answer holds up nobody but itself', async () => {
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  let waiting = 0;
+  const slow = createServer((_request, response) => {
+    waiting += 1;
+    void held.then(() => response.writeHead(200).end());
+  });
+  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  const other = await testApp({
+    config: { OUTBOUND_ALLOW: [host, new URL(uri).host] },
+    database: at.database,
+    clock: at.clock,
+  });
+  const now = at.clock.now();
+  for (const [backchannel_logout_uri, sessions] of [
+    [`http://${host}/`, 12],
+    [uri, 3],
+  ] as const) {
+    const { client_id } = await aClient(at, { backchannel_logout_uri });
+    const notice = { client_id, sub: 'somebody', attempts: 0, next_at: now, created_at: now };
+    const rows = Array.from({ length: sessions }, (_, session) => ({ ...notice, sid: `session ${session}` }));
+    await at.deps.db.insertInto('logout_notices').values(rows).execute();
+  }
+  const delivering = deliverNotices(other.deps);
+  await expect.poll(() => received.length).toBe(3);
+  expect(waiting).toBe(2);
+  release();
+  expect(await delivering).toBe(15);
+  expect(waiting).toBe(12);
+  await other.close();
+  slow.close();
+});
+
 test('clients that no longer want to be told do not keep others waiting', async () => {
   const fickle = await aClient(at, { backchannel_logout_uri: uri, skip_consent: true });
   const steady = await aClient(at, { backchannel_logout_uri: uri, skip_consent: true });

@@ -76,9 +76,12 @@ test('ASVS 7.2.4: an attacker’s own session planted in a browser is not what i
   const victim = withSession(planted);
   const user = await aUser(at);
   await signInAgain(victim, user);
-  expect(victim.cookies.get(SESSION)).not.toBe(planted);
-  expect(await isSignedIn(withSession(planted))).toBe(false);
-  expect((await victim.get('/account')).body).toContain(user.email);
+  const [own, ...others] = victim.cookies.get(SESSION)!.split('.');
+  expect(own).not.toBe(planted);
+  expect(others).toEqual([planted]);
+  expect((await victim.get('/account')).body).toContain(`<dd>${user.username}</dd>`);
+  // Nor does the planted one learn of it, or lead there.
+  expect((await withSession(planted).get('/account')).body).not.toContain(user.username);
 });
 
 test('ASVS 7.3.1: a session unused for SESSION_IDLE_TTL is over, use keeps it alive', async () => {

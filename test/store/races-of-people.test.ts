@@ -134,7 +134,7 @@ describe('sessions and what ends them', () => {
   };
   const liveSession = async (browser: TestBrowser): Promise<sessions.LiveSession> => {
     const key = readHandle(browser.cookies.get('__Host-postern_session')!)!;
-    return (await sessions.find(at.deps.db, key, at.clock.now(), new Date(0)))!;
+    return (await sessions.findLive(at.deps.db, [key], at.clock.now(), new Date(0)))[0]!;
   };
 
   test('a sign-in waits for a disabling in flight and is refused', async () => {
@@ -210,7 +210,7 @@ describe('sessions and what ends them', () => {
       at.clock.advance(1);
       const outcomes = await Promise.allSettled([
         ...Array.from({ length: 6 }, () =>
-          startSession(at.deps, signedIn, { ...start, replaces }, REQUESTER, at.clock.now()),
+          startSession(at.deps, signedIn, { ...start, beside: [replaces] }, REQUESTER, at.clock.now()),
         ),
         endings[round % endings.length]!(user.sub),
       ]);

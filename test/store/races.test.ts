@@ -207,7 +207,9 @@ describe('a code issued while its session ends gives nothing', () => {
         client_id: client.client_id,
         scope: ['openid'],
         resource: [],
+        acr: '1',
         offline: false,
+        requested_claims: null,
       },
       redirect_uri: client.redirect_uri,
       code_challenge: null,
@@ -222,7 +224,7 @@ describe('a code issued while its session ends gives nothing', () => {
     const browser = await signIn(at, await aUser(at));
     const key = readHandle(browser.cookies.get('__Host-postern_session')!)!;
     const now = at.clock.now();
-    return { browser, session: (await sessions.find(at.deps.db, key, now, new Date(0)))! };
+    return { browser, session: (await sessions.findLive(at.deps.db, [key], now, new Date(0)))[0]! };
   }
 
   test('sign-out first: the code waits for it, and is not written', async () => {

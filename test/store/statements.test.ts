@@ -93,6 +93,29 @@ describe('POST /token', () => {
     expect(await costOf(() => refresh(at, client, tokens.refresh_token))).toEqual([1, 1]);
   });
 
+  test('claims asked for by name cost nothing more, on any path', async () => {
+    const claims = '{"userinfo":{"name":null},"id_token":{"given_name":null}}';
+    const { code_verifier, code_challenge } = aVerifier();
+    const asked = { scope: 'openid', claims, prompt: 'none', code_challenge, code_challenge_method: 'S256' };
+    let location = '';
+    const work = async (): Promise<{ statusCode: number }> => {
+      const answer = await code.browser.get(authorizationUrl(at.deps.config.ISSUER, client, asked));
+      location = answer.headers.location!;
+      return answer;
+    };
+    expect(await costOf(work, 302)).toEqual([3, 1]);
+    const fresh = { ...code, code: new URL(location).searchParams.get('code')!, code_verifier };
+    let given = {} as Tokens;
+    const keep = async (answer: ReturnType<typeof redeem>): Promise<{ statusCode: number }> => {
+      given = (await answer).json<Tokens>();
+      return answer;
+    };
+    expect(await costOf(() => keep(redeem(at, fresh)))).toEqual([1, 1]);
+    expect(await costOf(() => keep(refresh(at, client, given.refresh_token)))).toEqual([1, 1]);
+    expect(await costOf(() => userinfo(at, given.access_token))).toEqual([2, 0]);
+    expect((await userinfo(at, given.access_token)).json()).toHaveProperty('name');
+  });
+
   test('an opaque access token is one more', async () => {
     const opaque = await aClient(at, { skip_consent: true, access_token_format: 'opaque' });
     const fresh = await anAuthorizationCode(at, { ...code, client: opaque });

@@ -21,6 +21,7 @@ const DAY = 86_400;
 const TABLES = [
   'interactions',
   'sessions',
+  'sign_outs',
   'access_tokens',
   'revoked_tokens',
   'replays',
@@ -67,6 +68,11 @@ test('a row goes when the day of its expiry is over, in every short-lived table'
   await at.deps.db
     .insertInto('revoked_tokens')
     .values({ expires_bucket, jti: 'x', expires_at: at.clock.now() })
+    .execute();
+  const times = { created_at: at.clock.now(), expires_at: at.clock.now() };
+  await at.deps.db
+    .insertInto('sign_outs')
+    .values({ expires_bucket, hash: Buffer.alloc(32), browser_hash: Buffer.alloc(32), sids: ['a sid'], ...times })
     .execute();
   for (const table of TABLES) expect([table, await rowsOf(table)]).toEqual([table, 1]);
 

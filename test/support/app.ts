@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../src/app.ts';
 import { adminResource } from '../../src/admin/index.ts';
+import { createRequestUris } from '../../src/authorize/request-uri.ts';
 import { createDirectory } from '../../src/clients/directory.ts';
 import { createGuesses } from '../../src/clients/guesses.ts';
 import { createClientKeys } from '../../src/clients/jwks.ts';
@@ -43,6 +44,8 @@ export interface TestAppOptions {
   clock?: TestClock;
   /** Another application's database: two processes on one store. */
   database?: TestDatabase;
+  /** What others' addresses answer, instead of the network. */
+  fetch?: Deps['fetch'];
 }
 
 /** Builds an application on a database of its own. Volume limits are off unless asked for. */
@@ -51,14 +54,11 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = options.database ?? (await createTestDatabase());
   const logged: string[] = [];
   const log = createLog({ level: 'info', destination: { write: (line) => void logged.push(line) } });
-  const defaults = configWith(loadConfig('command', {}), {
-    SECRET_KEYS: [TEST_SECRET_KEY],
-    LOGIN_RATE_LIMIT: 0,
-    ADMIN_RATE_LIMIT: 0,
-  });
+  const unlimited = { LOGIN_RATE_LIMIT: 0, AUTHORIZE_RATE_LIMIT: 0, ADMIN_RATE_LIMIT: 0 };
+  const defaults = configWith(loadConfig('command', {}), { SECRET_KEYS: [TEST_SECRET_KEY], ...unlimited });
   const config = configWith(defaults, { ISSUER: 'https://id.example.test', ...options.config });
   const secrets = createSecrets(config.SECRET_KEYS, random);
-  const fetch = createOutbound({ allow: config.OUTBOUND_ALLOW });
+  const fetch = options.fetch ?? createOutbound({ allow: config.OUTBOUND_ALLOW });
   const { db } = database;
   const deps: Deps = {
     config,
@@ -72,6 +72,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     random,
     fetch,
     clientKeys: createClientKeys(fetch, () => clock.now().getTime()),
+    requestUris: createRequestUris(fetch, () => clock.now().getTime()),
     log,
   };
   await ensureKeys(db, secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], clock.now());

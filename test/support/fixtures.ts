@@ -316,12 +316,13 @@ export const aDevice = (test: TestApp, metadata: Partial<ClientMetadataInput> = 
 /** A device code that its person has approved and nobody has redeemed yet. */
 export async function anApprovedDeviceCode(
   test: TestApp,
-  given: { client?: AClient; user?: User } = {},
+  given: { client?: AClient; user?: User; browser?: TestBrowser; fields?: Record<string, string> } = {},
 ): Promise<{ device_code: string; client: AClient; user: User }> {
   const client = given.client ?? (await aDevice(test));
   const user = given.user ?? (await aUser(test));
-  const browser = await signIn(test, user);
-  const started = await postForm(test, '/device_authorization', { ...credentials(client), scope: 'openid email' });
+  const browser = given.browser ?? (await signIn(test, user));
+  const fields = { ...credentials(client), scope: 'openid email', ...given.fields };
+  const started = await postForm(test, '/device_authorization', fields);
   const { device_code, user_code } = started.json<{ device_code: string; user_code: string }>();
   const page = await browser.get(`${browser.issuer}/device`);
   const entered = await browser.post(`${browser.issuer}/device`, { user_code, form_token: formTokenOf(page) });

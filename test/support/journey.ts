@@ -12,6 +12,10 @@ export const BOB = { username: 'bob', password: 'postern-demo' };
 /** An application that people return to. It listens for real: browsers follow redirects out of a test's sight. */
 export interface Application {
   callback: string;
+  /** Where sign-outs lead, and the page that is framed at one, with the parameters of its visits so far. */
+  bye: string;
+  frontchannel: string;
+  told: Array<Record<string, string>>;
   /** The parameters of its callbacks so far, and how they came. */
   called: Array<{ method: string; parameters: Record<string, string> }>;
   /** Lets its next answers wait until the returned function is called. */
@@ -22,12 +26,14 @@ export interface Application {
 export async function startApplication(): Promise<Application> {
   const port = await freePort();
   const called: Application['called'] = [];
+  const told: Application['told'] = [];
   let held: Promise<void> | undefined;
   const server = createServer((request, response) => {
     void text(request).then(async (body) => {
       const { pathname, search, searchParams } = new URL(request.url!, `http://localhost:${port}`);
       const parameters = Object.fromEntries(body === '' ? searchParams : new URLSearchParams(body));
       if (pathname === '/callback' && search + body !== '') called.push({ method: request.method!, parameters });
+      if (pathname === '/signed-out') told.push(parameters);
       await held;
       response.setHeader('content-type', 'text/html; charset=utf-8');
       response.end('<!doctype html><title>The application</title><link rel="icon" href="data:,">');
@@ -37,7 +43,10 @@ export async function startApplication(): Promise<Application> {
   await once(server, 'listening');
   return {
     callback: `http://localhost:${port}/callback`,
+    bye: `http://localhost:${port}/bye`,
+    frontchannel: `http://localhost:${port}/signed-out`,
     called,
+    told,
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;

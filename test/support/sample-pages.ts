@@ -21,6 +21,17 @@ export const pageHeaders = {
   'content-security-policy': `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'`,
 };
 
+/** The headers of one page, which may frame others. */
+export const headersOf = (name: string): Record<string, string> => ({
+  ...pageHeaders,
+  ...(name === 'signed-out-told' && {
+    'content-security-policy': `${pageHeaders['content-security-policy']}; frame-src https://notes.example.test`,
+  }),
+});
+
+/** Pages that leave by themselves, and so are not there to be looked at in a browser. */
+export const FLEETING = ['form-post', 'signed-out', 'signed-out-native'];
+
 export const hostile = `"><img src=x onerror=alert(1)>'</script><script>alert(2)</script>&amp;\u202Egnp.exe\u0000\t`;
 
 export const notes: ClientView = {
@@ -47,8 +58,9 @@ export const hostileClient: ClientView = {
   registered_by: 'self',
 };
 
-const ada = { name: 'Ada Lovelace', email: 'ada@example.test' };
+const ada = { sub: 'ada', name: 'Ada Lovelace', email: 'ada@example.test' };
 const form = { frame, form_token: 'form-token' };
+const accounts = { action: '/account', form_token: 'form-token', login_url: '/login' };
 const login = { ...form, action: '/interaction/1/login', username: '', cancel: true };
 const consent = {
   ...form,
@@ -170,12 +182,23 @@ export const pages: Record<string, Html> = {
       { name: 'x', description: hostile, group: 'identity', is_new: false },
     ],
   }),
-  'select-account': selectAccountPage({ ...form, action: '/a', client: notes, person: ada, cancel: true }),
+  'select-account': selectAccountPage({ ...form, action: '/a', client: notes, people: [ada], cancel: true }),
+  'select-account-several': selectAccountPage({
+    ...form,
+    action: '/a',
+    client: notes,
+    people: [
+      ada,
+      { sub: 'bob', name: 'Bob' },
+      { sub: 'long', name: 'Adolph Blaine', email: `${'a'.repeat(60)}@b.test` },
+    ],
+    cancel: true,
+  }),
   'select-account-hostile': selectAccountPage({
     ...form,
     action: '/a',
     client: hostileClient,
-    person: { name: hostile, email: hostile },
+    people: [{ sub: hostile, name: hostile, email: hostile }],
     cancel: true,
   }),
   error: errorPage(error),
@@ -212,22 +235,40 @@ export const pages: Record<string, Html> = {
   }),
   logout: logoutPage({ ...form, action: '/logout', person: ada, client: notes, hidden: { state: 'a"b' } }),
   'logout-plain': logoutPage({ ...form, action: '/logout', hidden: {} }),
+  'logout-several': logoutPage({ ...form, action: '/logout', person: ada, others: [{ name: 'Bob' }], hidden: {} }),
   'logout-hostile': logoutPage({
     ...form,
     action: '/logout',
     person: { name: hostile },
+    others: [{ name: hostile }],
     client: hostileClient,
     hidden: { [hostile]: hostile },
   }),
+  // These two go on by themselves.
   'signed-out': signedOutPage({ frame, client: notes, return_url: 'https://notes.example.test/' }),
+  'signed-out-native': signedOutPage({ frame, client: notes, return_url: 'com.example.notes:/bye' }),
+  'signed-out-told': signedOutPage({
+    frame,
+    told: ['Notes', 'Calendar'],
+    frames: ['https://notes.example.test/logout?iss=https%3A%2F%2Fid.example.test&sid=s'],
+    others: [{ name: 'Bob' }],
+  }),
   'signed-out-plain': signedOutPage({ frame }),
-  'signed-out-hostile': signedOutPage({ frame, client: hostileClient, return_url: '\u0001javascript:alert(9)' }),
+  'signed-out-hostile': signedOutPage({
+    frame,
+    client: hostileClient,
+    return_url: '\u0001javascript:alert(9)',
+    told: [hostile],
+    others: [{ name: hostile }],
+  }),
   account: accountPage({
     frame,
     person: { ...ada, username: 'ada', email_verified: true },
     sub: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
     signed_in_at: '2025-11-20T19:23:00Z',
     logout_url: '/logout',
+    ...accounts,
+    others: [{ sub: 'bob', name: 'Bob' }],
   }),
   'account-hostile': accountPage({
     frame,
@@ -235,6 +276,9 @@ export const pages: Record<string, Html> = {
     sub: hostile,
     signed_in_at: hostile,
     logout_url: 'javascript:alert(10)',
+    ...accounts,
+    others: [{ sub: hostile, name: hostile, email: hostile }],
+    login_url: 'javascript:alert(13)',
   }),
   demo: demoPage(demo),
   'demo-opaque': demoPage({ ...demo, access_token_claims: null, userinfo: null }),

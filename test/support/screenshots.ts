@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
 import { openVisit, tour } from './journey.ts';
-import { pageHeaders, pages } from './sample-pages.ts';
+import { FLEETING, headersOf, pages } from './sample-pages.ts';
 import { startServer, stopServers, temporaryDirectory } from './server.ts';
 
 const { values, positionals } = parseArgs({ options: { samples: { type: 'boolean' } }, allowPositionals: true });
@@ -56,11 +56,13 @@ async function samples(browser: Browser): Promise<void> {
         const { page, context } = await openVisit(browser, { colorScheme, width, javaScriptEnabled });
         await page.route('**', (route) =>
           route.fulfill({
-            headers: pageHeaders,
+            headers: headersOf(new URL(route.request().url()).pathname.slice(1)),
             body: String(pages[new URL(route.request().url()).pathname.slice(1)]),
           }),
         );
-        for (const name of Object.keys(pages).filter((each) => javaScriptEnabled !== (each === 'form-post'))) {
+        for (const name of Object.keys(pages).filter((each) =>
+          javaScriptEnabled ? !FLEETING.includes(each) : each === 'form-post',
+        )) {
           await page.goto(`https://id.example.test/${name}`);
           await take(page, `sample-${name}-${colorScheme}-${width}`);
           if (javaScriptEnabled) await complainIfTooWide(page, name);

@@ -104,7 +104,13 @@ function launch(command: string, port: number, env: Record<string, string | unde
   const https = env['TLS_CERT_FILE'] !== undefined;
   const origin = `${https ? 'https' : 'http'}://localhost:${port}`;
   const issuer = env['ISSUER'] ?? origin;
-  const own = { PORT: String(port), ISSUER: issuer, SECRET_KEYS: SECRET_KEY, LOGIN_RATE_LIMIT: '0' };
+  const own = {
+    PORT: String(port),
+    ISSUER: issuer,
+    SECRET_KEYS: SECRET_KEY,
+    LOGIN_RATE_LIMIT: '0',
+    AUTHORIZE_RATE_LIMIT: '0',
+  };
   const variables = { ...inherited, ...own, ...env };
   const child = spawn(process.execPath, [MAIN, command], {
     cwd: temporaryDirectory(),

@@ -15,7 +15,12 @@ test.each([
   ['login-again', ['username', 'password', 'login-submit', 'login-cancel']],
   ['consent', ['consent-approve', 'consent-deny']],
   ['select-account', ['account-continue', 'account-another', 'login-cancel']],
+  ['select-account-several', ['account-continue', 'account-2', 'account-3', 'account-another', 'login-cancel']],
   ['logout', ['logout-confirm', 'logout-cancel']],
+  ['logout-several', ['logout-confirm', 'logout-all', 'logout-cancel']],
+  ['signed-out', ['logout-continue']],
+  ['signed-out-told', ['logout-told']],
+  ['account', ['account-2', 'account-another', 'account-logout']],
   ['error', ['error', 'error_description']],
   ['login-problem', ['problem', 'password-problem']],
 ])('%s has the ids of the contract, each once', (name, ids) => {
@@ -83,9 +88,28 @@ test('a logo that was not fetched by us is never shown', () => {
   expect(String(page)).not.toContain('logo.png');
 });
 
+test('a logo of ours stands beside the mark, and says nothing to a screen reader', () => {
+  const client = { ...notes, logo_hash: 'h"><script>' };
+  const page = String(loginPage({ frame, action: '/login', form_token: 't', username: '', cancel: true, client }));
+  const src = 'https://id.example.test/logo/h&quot;&gt;&lt;script&gt;';
+  expect(page).toContain(`<img class="logo" src="${src}" alt="" width="48" height="48" />`);
+  expect(page).toContain('<svg class="mark"');
+});
+
+/** The one page that shows others: in a frame that can move nothing but itself. */
+const framed = /<iframe\s+src="https:\/\/notes[^"]*"\s+title="[^"]+"\s+sandbox="allow-scripts allow-same-origin"/;
+
+test('a page goes on by itself only where a client’s address was registered, and at once', () => {
+  const refreshed = Object.entries(pages).filter(([, page]) => String(page).includes('http-equiv'));
+  expect(refreshed.map(([name]) => name)).toEqual(['signed-out', 'signed-out-native']);
+  expect(markup('signed-out')).toContain('content="0;url=https://notes.example.test/"');
+  expect(markup('signed-out-native')).toContain('href="com.example.notes:/bye"');
+});
+
 test('no page asks another host for anything, and none carries a hostile URL', () => {
   for (const [name, page] of Object.entries(pages)) {
-    expect(String(page), name).not.toMatch(/<(?:img|iframe|object|embed|base)\b|<script[^>]*src=|@import|url\(/i);
+    const said = name === 'signed-out-told' ? String(page).replace(framed, '') : String(page);
+    expect(said, name).not.toMatch(/<(?:img|iframe|object|embed|base)\b|<script[^>]*src=|@import|url\(/i);
     expect(String(page), name).not.toMatch(/(?:href|action|src)="\s*(?:java|vb|data:text)/i);
   }
 });

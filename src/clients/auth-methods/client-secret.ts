@@ -1,16 +1,19 @@
 /** Client secrets (RFC 6749 §2.3.1), in the header or in the body. Both prove the same thing, so a client may use either. */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { usesSecret } from '../../protocol/client-metadata.ts';
 import { invalidClient, OAuthError } from '../../protocol/error.ts';
 import { decodeFormValue } from '../../protocol/form-encoding.ts';
 import type { Client } from '../../store/clients.ts';
 import type { Method, Proof } from './method.ts';
 
+/** The secret in the Authorization header. @throws OAuthError invalid_client when the header is not Basic */
 export const clientSecretBasic: Method = ({ authorization }) => {
   if (authorization === undefined) return undefined;
   const [client_id, secret] = decodeBasic(authorization);
   return secretProof(client_id, secret);
 };
 
+/** The secret in the body. */
 export const clientSecretPost: Method = ({ client_id, client_secret }) =>
   client_secret === undefined ? undefined : secretProof(client_id ?? '', client_secret);
 
@@ -35,10 +38,8 @@ function decodeBasic(authorization: string): [client_id: string, client_secret: 
   }
 }
 
-const SECRET_METHODS: readonly string[] = ['client_secret_basic', 'client_secret_post'];
-
 function isSecretOf(client: Client, secret: string, now: Date): boolean {
-  if (!SECRET_METHODS.includes(client.token_endpoint_auth_method)) return false;
+  if (!usesSecret(client)) return false;
   const hash = createHash('sha256').update(secret).digest();
   let matches = false;
   for (const { hash: expected, expires_at } of client.secrets) {

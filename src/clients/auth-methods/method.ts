@@ -12,6 +12,7 @@ export interface PresentedCredentials {
   client_assertion_type: string | undefined;
 }
 
+/** What a proof is checked with. */
 export interface ProofContext {
   deps: Pick<Deps, 'clientKeys' | 'config' | 'db'>;
   now: Date;

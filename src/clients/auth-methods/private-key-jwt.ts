@@ -13,6 +13,7 @@ import type { Client } from '../../store/clients.ts';
 import * as replays from '../../store/replays.ts';
 import type { Method, ProofContext } from './method.ts';
 
+/** A signed assertion in the body. @throws OAuthError invalid_request, invalid_client when it cannot be read */
 export const privateKeyJwt: Method = ({ client_assertion, client_assertion_type }) => {
   if (client_assertion === undefined) return undefined;
   if (client_assertion_type !== CLIENT_ASSERTION_TYPE) throw invalidRequest('client_assertion_type is not supported');

@@ -1,28 +1,54 @@
-/** /account: who is signed in. */
+/** /account: who is signed in, and a change to somebody else who is. */
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { noteUse, type LiveSession } from '../../sessions/index.ts';
 import * as users from '../../store/users.ts';
 import { accountPage } from '../../views/account.ts';
-import { route } from '../request.ts';
-import { sendPage, sessionOf, urlOf, type Context } from './context.ts';
+import { formOf, requireForm, route, textOf } from '../request.ts';
+import { browserOf, sendPage, urlOf, type Context } from './context.ts';
+import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { makeCurrent, personView, sessionsOf } from './signed-in.ts';
 
 export function account(app: FastifyInstance, context: Context): void {
   const { deps }: { deps: Deps } = context;
   route(app, '/account', {
     async GET(request, reply) {
-      const session = await sessionOf(context, request, deps.clock());
+      const now = deps.clock();
+      const [session, ...others] = await sessionsOf(context, request, now);
       const user = session && (await users.find(deps.db, session.sub));
       if (!session || !user) return reply.redirect(urlOf(context, '/login'), 302);
+      await noteUse(deps, session, now);
       const { username, email, email_verified, sub } = user;
-      const person = { name: session.name ?? username, username, email: email ?? undefined, email_verified };
-      const signed_in_at = session.auth_time;
+      const browser = browserOf(context, request, reply);
+      const props = {
+        person: { name: session.name ?? username, username, email: email ?? undefined, email_verified },
+        sub,
+        signed_in_at: session.auth_time,
+        logout_url: urlOf(context, '/logout'),
+        others: others.map((other) => ({ ...personView(other), sub: other.sub })),
+        action: urlOf(context, '/account'),
+        form_token: formToken(deps, bindingOf(browser, session)),
+        login_url: urlOf(context, '/login'),
+      };
       reply.header('cross-origin-opener-policy', 'same-origin');
-      return sendPage(
-        context,
-        reply,
-        (frame) => accountPage({ frame, person, sub, signed_in_at, logout_url: urlOf(context, '/logout') }),
-        { formAction: 'self' },
-      );
+      return sendPage(context, reply, (frame) => accountPage({ frame, ...props }), { formAction: 'self' });
+    },
+    async POST(request, reply) {
+      requireForm(request);
+      const form = formOf(request);
+      requireSameOrigin(deps, request);
+      const sessions = await sessionsOf(context, request, deps.clock());
+      const binding = bindingOf(browserOf(context, request, reply), sessions[0]);
+      requireFormToken(deps, textOf(form, 'form_token'), binding);
+      const chosen = sessions.find(({ sub }) => sub === textOf(form, 'account'));
+      if (chosen) makeCurrent(context, request, reply, sessions, chosen);
+      return reply.redirect(urlOf(context, '/account'), 303);
     },
   });
 }
+
+const bindingOf = (browser: string, session: LiveSession | undefined): Binding => [
+  'account',
+  browser,
+  session?.sid ?? '',
+];

@@ -12,6 +12,7 @@ export function clientView(client: Client): ClientView {
     client_host: client_uri === null ? undefined : new URL(client_uri).host,
     policy_uri: policy_uri ?? undefined,
     tos_uri: tos_uri ?? undefined,
+    logo_hash: client.logo_hash ?? undefined,
     registered_by: client.registered_by,
   };
 }

@@ -2,11 +2,13 @@
 import type { FastifyInstance } from 'fastify';
 import { decideConsent } from '../../authorize/interaction.ts';
 import { OFFLINE_ACCESS } from '../../protocol/scope.ts';
-import { consentPage, type ConsentPageProps } from '../../views/consent.ts';
+import { claimSentence } from '../../views/claims.ts';
+import { consentPage, type ScopeView } from '../../views/consent.ts';
 import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';
 import { clientView } from './client-view.ts';
 import { sendPage, urlOf, type Context } from './context.ts';
-import { openInteraction, requireStepForm, stepToken, toInteraction } from './interaction.ts';
+import { openInteraction, requireStepForm, stepToken, switchUrl, toInteraction } from './interaction.ts';
+import { personView } from './signed-in.ts';
 
 export function consent(app: FastifyInstance, context: Context): void {
   const { deps } = context;
@@ -15,27 +17,32 @@ export function consent(app: FastifyInstance, context: Context): void {
       const page = await openInteraction(context, request, reply);
       const { opened } = page;
       if (opened.step !== 'consent' || !opened.session) return toInteraction(context, reply, opened.id, 302);
-      const { username, name, email } = opened.session;
+      const person = personView(opened.session);
       const known = await deps.directory.scopes();
-      const scopes: ConsentPageProps['scopes'] = opened.request.scope.map((scope) => ({
+      const scopes = opened.request.scope.map<ScopeView>((scope) => ({
         name: scope,
         description: known.get(scope)?.description ?? null,
         group: scope === OFFLINE_ACCESS ? 'offline' : isIdentity(scope) ? 'identity' : 'access',
-        is_new: !opened.remembered.includes(scope),
+        is_new: !opened.remembered.scope.includes(scope),
       }));
-      const base = `/interaction/${opened.id}`;
+      const claims = opened.claims.map<ScopeView>((name) => ({
+        name,
+        description: claimSentence(name),
+        group: 'identity',
+        is_new: !opened.remembered.claims.includes(name),
+      }));
       return sendPage(context, reply, (frame) =>
         consentPage({
           frame,
-          action: urlOf(context, `${base}/consent`),
+          action: urlOf(context, `/interaction/${opened.id}/consent`),
           form_token: stepToken(context, page, 'consent'),
           client: clientView(opened.client),
-          person: { name: name ?? username, email: email ?? undefined },
-          switch_url: urlOf(context, `${base}/login?switch`),
+          person,
+          switch_url: switchUrl(context, opened),
           redirect_origin: opened.request.user_code === undefined ? placeOf(opened.request.redirect_uri) : '',
           user_code: opened.request.user_code,
           resource: opened.request.resource,
-          scopes,
+          scopes: [...scopes, ...claims],
         }),
       );
     },

@@ -1,8 +1,6 @@
 /** What every page door needs: who is in front of the browser, and how a page is sent. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Browser } from '../../authorize/index.ts';
 import type { Deps } from '../../deps.ts';
-import { findSession } from '../../sessions/index.ts';
 import { sha256 } from '../../store/handle.ts';
 import type { Html } from '../../views/html.ts';
 import type { Frame } from '../../views/layout.ts';
@@ -18,6 +16,8 @@ export interface PageOptions {
   status?: number;
   /** `self` keeps forms on our origin; pages on the way to a client must not have it: browsers apply it to redirects. */
   formAction?: 'self';
+  /** Origins whose pages this one frames. */
+  frames?: readonly string[];
 }
 
 // RFC 9700 §4.16: nothing but our own nonce runs or styles, nobody frames, nothing is fetched from elsewhere.
@@ -28,25 +28,19 @@ export function sendPage(
   { deps }: Context,
   reply: FastifyReply,
   render: (frame: Frame) => Html,
-  { status = 200, formAction }: PageOptions = {},
+  { status = 200, formAction, frames = [] }: PageOptions = {},
 ): FastifyReply {
   const nonce = deps.random(16).toString('base64url');
   const scripts = `script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'nonce-${nonce}'`;
   const forms = formAction === 'self' ? "; form-action 'self'" : '';
+  const framed = frames.length > 0 ? `; frame-src ${[...new Set(frames)].join(' ')}` : '';
   const frame = { nonce, issuer: deps.config.ISSUER, dev: deps.config.mode === 'dev' };
   return reply
     .code(status)
-    .header('content-security-policy', `default-src 'none'; ${scripts}; ${POLICY}${forms}`)
+    .header('content-security-policy', `default-src 'none'; ${scripts}; ${POLICY}${forms}${framed}`)
     .header('content-type', 'text/html; charset=utf-8')
     .send(String(render(frame)));
 }
-
-/** The live session of the browser's cookie. */
-export const sessionOf = (
-  { deps, cookies }: Context,
-  request: FastifyRequest,
-  now: Date,
-): Promise<Browser['session']> => findSession(deps, cookies.get(request, 'session'), now);
 
 /** The value that binds this browser to its interactions: its cookie, made on the first visit. */
 export function browserOf({ deps, cookies }: Context, request: FastifyRequest, reply: FastifyReply): string {

@@ -17,8 +17,10 @@ import { createCookies } from './cookies.ts';
 import { device } from './device.ts';
 import { demo, type DemoApplication } from './demo.ts';
 import { sendErrorPage } from './error-page.ts';
+import { initiate } from './initiate.ts';
 import { interaction } from './interaction.ts';
 import { login } from './login.ts';
+import { logo } from './logo.ts';
 import { logout } from './logout.ts';
 import { selectAccountPages } from './select-account.ts';
 
@@ -49,7 +51,18 @@ export async function browser(
     }
     return sendErrorPage(context, error, request, reply);
   });
-  for (const door of [authorize, interaction, login, selectAccountPages, consent, device, logout, account])
+  for (const door of [
+    authorize,
+    interaction,
+    login,
+    selectAccountPages,
+    consent,
+    device,
+    logout,
+    account,
+    initiate,
+    logo,
+  ])
     door(app, context);
   if (application) demo(app, context, application);
   app.setNotFoundHandler(() => {

@@ -3,14 +3,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { alreadyAnswered, open, resume, type Opened } from '../../authorize/interaction.ts';
 import type { Step } from '../../authorize/next-step.ts';
 import { accessDenied, invalidRequest, OAuthError } from '../../protocol/error.ts';
+import type { LiveSession } from '../../sessions/index.ts';
 import { readHandle } from '../../store/handle.ts';
 import * as interactions from '../../store/interactions.ts';
 import { requesterOf, route } from '../request.ts';
 import { clientLink } from './client-view.ts';
-import { browserOf, hashOf, isAtIssuer, sessionOf, urlOf, type Context } from './context.ts';
+import { browserOf, hashOf, isAtIssuer, urlOf, type Context } from './context.ts';
 import { deliver } from './deliver.ts';
 import { PageError } from './error-page.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { sessionsOf } from './signed-in.ts';
 
 export function interaction(app: FastifyInstance, context: Context): void {
   route(app, '/interaction/:id', {
@@ -27,6 +29,8 @@ export function interaction(app: FastifyInstance, context: Context): void {
 
 export interface OpenedPage {
   opened: Opened;
+  /** Everybody signed in in this browser, also those whom the request does not concern. */
+  sessions: readonly LiveSession[];
   /** The browser's binding cookie. */
   browser: string;
 }
@@ -52,13 +56,14 @@ export async function openInteraction(
   const bound = row.browser_hash ?? ((await interactions.bind(deps.db, row, hash)) ? hash : undefined);
   if (bound === undefined || !bound.equals(hash)) throw foreign(context, request);
 
-  const opened = await open(deps, id, row, await sessionOf(context, request, now), now);
+  const sessions = await sessionsOf(context, request, now);
+  const opened = await open(deps, id, row, sessions, now);
   if (row.answered_at !== null) throw answered(opened);
   if (row.expires_at <= now) {
     const link = clientLink(opened.client);
     throw new PageError(invalidRequest('this request has expired'), 'This took too long', STALE_ADVICE, link);
   }
-  return { opened, browser };
+  return { opened, sessions, browser };
 }
 
 const UNKNOWN = [
@@ -109,6 +114,10 @@ export function requireStepForm(
   requireSameOrigin(deps, request);
   requireFormToken(deps, form_token, bindingOf(page, step));
 }
+
+/** Where somebody says that they are not the person shown: to those signed in too, or, where there are none, to a sign-in. */
+export const switchUrl = (context: Context, { id, candidates }: Opened): string =>
+  urlOf(context, `/interaction/${id}/${candidates.length > 1 ? 'select-account' : 'login?switch'}`);
 
 /** Back to where it goes on from. */
 export const toInteraction = (context: Context, reply: FastifyReply, id: string, status: 302 | 303): FastifyReply =>

@@ -1,7 +1,8 @@
 /** Sign-in pages: /interaction/{id}/login for a request in progress, /login for this server itself (spec.md §Endpoints 4). */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { z } from 'zod';
-import { cancel } from '../../authorize/interaction.ts';
+import { cancel, signedIn } from '../../authorize/interaction.ts';
+import { isAskedFor } from '../../authorize/person.ts';
 import { signInBrowser, signInForToken, type BrowserSignIn } from '../../authorize/sign-in.ts';
 import { logRefused } from '../../events/index.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
@@ -12,9 +13,17 @@ import { loginPage, type LoginPageProps } from '../../views/login.ts';
 import { limited } from '../rate-limit.ts';
 import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';
 import { clientView } from './client-view.ts';
-import { browserOf, sendPage, sessionOf, urlOf, type Context } from './context.ts';
+import { browserOf, sendPage, urlOf, type Context } from './context.ts';
 import { formToken, isFromBrowser, requireFormToken, requireSameOrigin } from './forgery.ts';
-import { openInteraction, requireStepForm, stepToken, toInteraction, type OpenedPage } from './interaction.ts';
+import {
+  openInteraction,
+  requireStepForm,
+  stepToken,
+  switchUrl,
+  toInteraction,
+  type OpenedPage,
+} from './interaction.ts';
+import { keepSessions, personView, sessionsOf } from './signed-in.ts';
 
 // Postgres text cannot hold U+0000; a form never brings one here, JSON does.
 const name = z
@@ -42,8 +51,8 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
       form_token: stepToken(context, page, 'login'),
       client: clientView(client),
       username: problem?.username ?? fixed?.username ?? request.login_hint ?? '',
-      fixed_account: fixed && { name: fixed.name ?? fixed.username, email: fixed.email ?? undefined },
-      switch_url: urlOf(context, `${path}?switch`),
+      fixed_account: fixed && personView(fixed),
+      switch_url: switchUrl(context, page.opened),
       cancel: true,
       problem:
         fixed && problem?.refusal.error === 'invalid_credentials' ? { ...problem, problem: WRONG_PASSWORD } : problem,
@@ -67,9 +76,10 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
         await cancel(deps, page.opened);
         return toInteraction(context, reply, page.opened.id, 303);
       }
-      const signedIn = await trySignIn(context, request, form, page.opened.session, 'interaction');
-      if ('problem' in signedIn) return show(reply, page, signedIn);
-      setCookies(context, reply, signedIn);
+      const outcome = await trySignIn(context, request, form, page.sessions, 'interaction');
+      if ('problem' in outcome) return show(reply, page, outcome);
+      setCookies(context, request, reply, outcome);
+      await signedIn(deps, page.opened, outcome.sub);
       return toInteraction(context, reply, page.opened.id, 303);
     },
   });
@@ -78,7 +88,7 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
 /** Is it the person signed in who has to prove it again, and not somebody else? */
 const isAskedAgain = ({ opened: { row, session, request } }: OpenedPage): boolean => {
   const switched = row.sign_in_after !== null && row.sign_in_after > row.created_at;
-  return !switched && (request.hinted_sub === undefined || request.hinted_sub === session?.sub);
+  return !switched && session !== undefined && isAskedFor(request, session.sub);
 };
 
 /** The same page without the person who is signed in. */
@@ -106,10 +116,10 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       if (request.accepts().type(['json', 'html']) !== 'html') return signInScript(context, request, reply, form);
       const browser = browserOf(context, request, reply);
       if (isFromBrowser(request)) requireFormToken(deps, textOf(form, 'form_token'), ['login', browser, '']);
-      const session = await sessionOf(context, request, deps.clock());
-      const signedIn = await trySignIn(context, request, form, session, 'login');
-      if ('problem' in signedIn) return show(reply, browser, signedIn);
-      setCookies(context, reply, signedIn);
+      const sessions = await sessionsOf(context, request, deps.clock());
+      const outcome = await trySignIn(context, request, form, sessions, 'login');
+      if ('problem' in outcome) return show(reply, browser, outcome);
+      setCookies(context, request, reply, outcome);
       return reply.redirect(urlOf(context, '/account'), 303);
     },
   });
@@ -156,7 +166,7 @@ async function trySignIn(
   { deps, cookies }: Context,
   request: FastifyRequest,
   form: Parameters,
-  replaces: LiveSession | undefined,
+  beside: readonly LiveSession[],
   via: string,
 ): Promise<BrowserSignIn | Problem> {
   const username = textOf(form, 'username') ?? '';
@@ -164,7 +174,7 @@ async function trySignIn(
   try {
     if (!given.success) throw invalidRequest('the username or the password is missing');
     const device = cookies.get(request, 'device');
-    return await signInBrowser(deps, { ...given.data, device }, replaces, requesterOf(request), via);
+    return await signInBrowser(deps, { ...given.data, device }, beside, requesterOf(request), via);
   } catch (error) {
     if (!(error instanceof OAuthError) || error.status >= 500) throw error;
     logRefused(deps.log, request.id, error);
@@ -186,9 +196,14 @@ const SENTENCES: Partial<Record<OAuthError['error'], string>> = {
 /** Where it says who is asked, only one of the two can be wrong. */
 const WRONG_PASSWORD = 'That password doesn’t match this account.';
 
-function setCookies({ deps, cookies }: Context, reply: FastifyReply, { session, device }: BrowserSignIn): void {
-  cookies.set(reply, 'session', session, deps.config.SESSION_TTL);
-  cookies.set(reply, 'device', device, DEVICE_TTL);
+function setCookies(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { session, kept, device }: BrowserSignIn,
+): void {
+  keepSessions(context, request, reply, kept, [session]);
+  context.cookies.set(reply, 'device', device, DEVICE_TTL);
 }
 
 type Shown = Omit<LoginPageProps, 'frame' | 'problem'> & { problem: Problem | undefined };

@@ -1,14 +1,16 @@
 /** /logout: asks, unless an application proves by id_token_hint that it knows the person; /logout/done says it is done. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Parameters } from '../../protocol/parameters.ts';
-import { endSession, type LiveSession } from '../../sessions/index.ts';
-import { readLogoutRequest, type LogoutRequest } from '../../sessions/logout.ts';
+import type { LiveSession } from '../../sessions/index.ts';
+import { openSignOut, readLogoutRequest, signOut, type LogoutRequest } from '../../sessions/logout.ts';
+import { isUnavailable } from '../../store/db.ts';
 import { logoutPage } from '../../views/logout.ts';
 import { signedOutPage } from '../../views/signed-out.ts';
 import { formOf, queryOf, requesterOf, requireForm, route, textOf } from '../request.ts';
 import { clientView } from './client-view.ts';
-import { browserOf, sendPage, sessionOf, urlOf, type Context } from './context.ts';
+import { browserOf, hashOf, sendPage, urlOf, type Context } from './context.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { keepSessions, personView, sessionsOf } from './signed-in.ts';
 
 /** The parameters that go through the confirmation page and are checked again behind it. */
 const CARRIED = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'] as const;
@@ -16,18 +18,27 @@ const CARRIED = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'stat
 export function logout(app: FastifyInstance, context: Context): void {
   const { deps } = context;
 
-  const signOut = async (
+  /** Ends `ending` of the browser's sessions and leads on: to the page that tells applications, if there are any, first. */
+  const end = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    session: LiveSession | undefined,
-    { return_to }: LogoutRequest,
+    sessions: readonly LiveSession[],
+    ending: readonly LiveSession[],
+    { client, return_to }: LogoutRequest,
+    now: Date,
   ): Promise<FastifyReply> => {
-    if (session) await endSession(deps, session, requesterOf(request), deps.clock());
-    context.cookies.clear(reply, 'session');
-    const status = request.method === 'POST' ? 303 : 302;
+    let page: string | undefined;
+    if (ending.length > 0) {
+      const way = { client, return_to, browser_hash: hashOf(browserOf(context, request, reply)) };
+      page = await signOut(deps, ending, way, requesterOf(request), now);
+    }
+    const kept = sessions.filter((session) => !ending.includes(session));
+    keepSessions(context, request, reply, kept);
+    const done = page === undefined ? '/logout/done' : `/logout/done?sign_out=${page}`;
+    const location = page === undefined && return_to !== undefined ? return_to : urlOf(context, done);
     return reply
-      .code(status)
-      .header('location', return_to ?? urlOf(context, '/logout/done'))
+      .code(request.method === 'POST' ? 303 : 302)
+      .header('location', location)
       .send();
   };
 
@@ -35,17 +46,19 @@ export function logout(app: FastifyInstance, context: Context): void {
     async GET(request, reply) {
       const now = deps.clock();
       const parameters = queryOf(request);
-      const session = await sessionOf(context, request, now);
-      const asked = await readLogoutRequest(deps, parameters, session, now);
-      if (!session || asked.recognised) return signOut(request, reply, session, asked);
+      const sessions = await sessionsOf(context, request, now);
+      const asked = await readLogoutRequest(deps, parameters, sessions, now);
+      const { session, client, recognised } = asked;
+      if (!session || recognised) return end(request, reply, sessions, session ? [session] : [], asked, now);
       const browser = browserOf(context, request, reply);
       return sendPage(context, reply, (frame) =>
         logoutPage({
           frame,
           action: urlOf(context, '/logout'),
           form_token: formToken(deps, bindingOf(browser, session)),
-          person: { name: session.name ?? session.username, email: session.email ?? undefined },
-          client: asked.client && clientView(asked.client),
+          person: personView(session),
+          others: sessions.filter((other) => other !== session).map(personView),
+          client: client && clientView(client),
           hidden: carried(parameters),
         }),
       );
@@ -61,20 +74,43 @@ export function logout(app: FastifyInstance, context: Context): void {
       }
       const now = deps.clock();
       requireSameOrigin(deps, request);
-      const session = await sessionOf(context, request, now);
+      const sessions = await sessionsOf(context, request, now);
+      const asked = await readLogoutRequest(deps, parameters, sessions, now);
+      const { session } = asked;
       requireFormToken(deps, form_token, bindingOf(browserOf(context, request, reply), session));
-      if (textOf(parameters, 'action') !== 'logout') return reply.redirect(urlOf(context, '/account'), 303);
-      return signOut(request, reply, session, await readLogoutRequest(deps, parameters, session, now));
+      const action = textOf(parameters, 'action');
+      if (action === 'logout-all') return end(request, reply, sessions, sessions, asked, now);
+      if (action === 'logout') return end(request, reply, sessions, session ? [session] : [], asked, now);
+      return reply.redirect(urlOf(context, '/account'), 303);
     },
   });
 
   route(app, '/logout/done', {
-    GET(_request, reply) {
+    async GET(request, reply) {
+      const now = deps.clock();
+      const handle = textOf(queryOf(request), 'sign_out');
+      const browser = context.cookies.get(request, 'browser');
+      const page = handle && browser ? await openSignOut(deps, handle, hashOf(browser), now) : undefined;
+      const others = await sessionsOf(context, request, now).catch(nobodyWhileAway);
       // ASVS 14.3.1: what pages of ours left in the browser goes too.
       reply.header('clear-site-data', '"cache", "storage"');
-      return sendPage(context, reply, (frame) => signedOutPage({ frame }));
+      const props = {
+        client: page?.client && clientView(page.client),
+        return_url: page?.return_to,
+        told: page?.told ?? [],
+        frames: page?.frames ?? [],
+        others: others.map(personView),
+      };
+      const frames = props.frames.map((url) => new URL(url).origin);
+      return sendPage(context, reply, (frame) => signedOutPage({ frame, ...props }), { frames });
     },
   });
+}
+
+/** The page says that somebody is signed out, with or without a database. */
+function nobodyWhileAway(error: unknown): [] {
+  if (isUnavailable(error)) return [];
+  throw error;
 }
 
 const bindingOf = (browser: string, session: LiveSession | undefined): Binding => [

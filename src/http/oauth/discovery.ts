@@ -9,10 +9,15 @@ import type { Deps } from '../../deps.ts';
 import { prompts } from '../../authorize/next-step.ts';
 import { responseModes } from '../../authorize/response-modes.ts';
 import { grants } from '../../grants/index.ts';
+import { metContext, readContexts } from '../../protocol/acr.ts';
 import { RESPONSE_TYPES } from '../../protocol/authorization-request.ts';
+import { CONTENT_ENCRYPTION, ENCRYPTION_ALGS } from '../../protocol/encryption-alg.ts';
 import { ASSERTION_ALGS } from '../../protocol/jwt-assertion.ts';
 import { CODE_CHALLENGE_METHODS } from '../../protocol/pkce.ts';
+import { REQUEST_OBJECT_SIGNING_ALGS } from '../../protocol/request-object.ts';
+import { SUBJECT_TYPES } from '../../protocol/sector.ts';
 import { isUnavailable } from '../../store/db.ts';
+import { WAYS_TO_SIGN_IN } from '../../users/sign-in.ts';
 import { route } from '../request.ts';
 import { preflight } from './cors.ts';
 import { sendDocument, type PublicDocument } from './public-document.ts';
@@ -73,6 +78,7 @@ export async function metadata({
   const scopes = [...(await directory.scopes()).values()];
   const secretMethods = Object.keys(authMethods).filter((method) => method !== 'none');
   const claims = new Set(scopes.flatMap((scope) => scope.claims));
+  const contexts = readContexts(config.ACR_VALUES);
   return {
     issuer: ISSUER,
     authorization_endpoint: `${ISSUER}/authorize`,
@@ -88,12 +94,19 @@ export async function metadata({
     end_session_endpoint: `${ISSUER}/logout`,
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
+    frontchannel_logout_supported: true,
+    frontchannel_logout_session_supported: true,
     scopes_supported: scopes.map((scope) => scope.name),
     response_types_supported: RESPONSE_TYPES,
     response_modes_supported: Object.keys(responseModes),
     grant_types_supported: Object.keys(grants),
-    subject_types_supported: ['public'],
+    subject_types_supported: SUBJECT_TYPES,
     id_token_signing_alg_values_supported: SIGNING_ALGS,
+    id_token_encryption_alg_values_supported: ENCRYPTION_ALGS,
+    id_token_encryption_enc_values_supported: CONTENT_ENCRYPTION,
+    userinfo_signing_alg_values_supported: SIGNING_ALGS,
+    userinfo_encryption_alg_values_supported: ENCRYPTION_ALGS,
+    userinfo_encryption_enc_values_supported: CONTENT_ENCRYPTION,
     token_endpoint_auth_methods_supported: Object.keys(authMethods),
     revocation_endpoint_auth_methods_supported: Object.keys(authMethods),
     introspection_endpoint_auth_methods_supported: secretMethods,
@@ -102,7 +115,12 @@ export async function metadata({
     introspection_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     code_challenge_methods_supported: CODE_CHALLENGE_METHODS,
     prompt_values_supported: ['none', ...Object.keys(prompts)],
-    acr_values_supported: ['1'],
+    acr_values_supported: [...contexts.keys()].filter((name) =>
+      WAYS_TO_SIGN_IN.some((amr) => metContext(contexts, [name], amr) !== undefined),
+    ),
+    // The pages are full pages, in English.
+    display_values_supported: ['page'],
+    ui_locales_supported: ['en'],
     claim_types_supported: ['normal'],
     claims_supported: [
       'sub',
@@ -118,10 +136,14 @@ export async function metadata({
       'at_hash',
       ...claims,
     ],
-    claims_parameter_supported: false,
-    request_parameter_supported: false,
-    // Its default is true (OpenID Connect Discovery §3), so it has to be said.
-    request_uri_parameter_supported: false,
+    claims_parameter_supported: true,
+    request_parameter_supported: true,
+    request_uri_parameter_supported: true,
+    require_request_uri_registration: true,
+    require_signed_request_object: config.REQUIRE_SIGNED_REQUEST_OBJECT,
+    request_object_signing_alg_values_supported: REQUEST_OBJECT_SIGNING_ALGS,
+    request_object_encryption_alg_values_supported: config.ENCRYPTION_ALGS,
+    request_object_encryption_enc_values_supported: CONTENT_ENCRYPTION,
     authorization_response_iss_parameter_supported: true,
   };
 }

@@ -28,7 +28,8 @@ export function userinfo(app: FastifyInstance, deps: Deps): void {
     }
     const client_id = request.headers.origin === undefined ? undefined : await claimedClient(deps, token);
     await allowClientOrigin(deps, request, reply, client_id);
-    return userinfoOf(deps, token, deps.clock());
+    const claims = await userinfoOf(deps, token, deps.clock());
+    return typeof claims === 'string' ? reply.type('application/jwt').send(claims) : claims;
   };
   preflight(app, '/userinfo', 'GET, POST');
   route(app, '/userinfo', { GET: answer, POST: answer });

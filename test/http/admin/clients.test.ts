@@ -19,7 +19,7 @@ const create = async (fields: Json = {}): Promise<Json> => {
 };
 
 describe('clients', () => {
-  test('spec.md §5: POST creates, with Location, an ETag, and the secret this once', async () => {
+  test('spec.md §Endpoints 5: POST creates, with Location, an ETag, and the secret this once', async () => {
     const answer = await operator.send('POST', '/clients', METADATA);
     expect(answer.statusCode, answer.body).toBe(201);
     const client = answer.json<Json>();

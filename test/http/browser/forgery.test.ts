@@ -39,7 +39,7 @@ const forms: Record<string, { show(browser: TestBrowser): Promise<At>; fields: (
   },
   'select account': {
     show: (browser) => open(browser, client, { prompt: 'select_account' }),
-    fields: () => ({ action: 'continue' }),
+    fields: () => ({ account: ada.sub }),
   },
   consent: {
     show: (browser) => open(browser, client, { prompt: 'consent' }),

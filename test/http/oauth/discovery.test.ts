@@ -144,11 +144,16 @@ describe('what the document says', () => {
 
   test('OpenID Connect Discovery §3: required members, with RS256', () => {
     expect(metadata).toMatchObject({
-      subject_types_supported: ['public'],
+      subject_types_supported: ['public', 'pairwise'],
       id_token_signing_alg_values_supported: ['RS256', 'ES256'],
-      request_parameter_supported: false,
-      request_uri_parameter_supported: false,
-      claims_parameter_supported: false,
+      claims_parameter_supported: true,
+      acr_values_supported: ['1'],
+      display_values_supported: ['page'],
+      ui_locales_supported: ['en'],
+      request_parameter_supported: true,
+      request_uri_parameter_supported: true,
+      require_request_uri_registration: true,
+      require_signed_request_object: false,
       authorization_response_iss_parameter_supported: true,
     });
     expect(metadata['scopes_supported']).toEqual(
@@ -162,9 +167,17 @@ describe('what the document says', () => {
     );
   });
 
+  test('decided: acr_values_supported are those that a sign-in here can meet', async () => {
+    const ACR_VALUES = ['urn:mace:incommon:iap:silver=1', 'gold=2', 'known=pwd', 'key=hwk'];
+    const other = await testApp({ config: { ACR_VALUES } });
+    const answer = (await other.app.inject('/.well-known/openid-configuration')).json<Metadata>();
+    await other.close();
+    expect(answer['acr_values_supported']).toEqual(['1', 'urn:mace:incommon:iap:silver', 'known']);
+  });
+
   test('decided: only registered metadata members, none of them empty or for what does not work yet', () => {
     const registered =
-      /^(issuer|[a-z_]+_endpoint|jwks_uri|[a-z_]+_supported|service_documentation|op_(policy|tos)_uri|require_pushed_authorization_requests)$/;
+      /^(issuer|[a-z_]+_endpoint|jwks_uri|[a-z_]+_supported|service_documentation|op_(policy|tos)_uri|require_(pushed_authorization_requests|request_uri_registration|signed_request_object))$/;
     for (const [name, value] of Object.entries(metadata)) {
       expect(name).toMatch(registered);
       expect(value, name).not.toEqual([]);

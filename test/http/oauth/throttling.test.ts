@@ -1,7 +1,7 @@
 /** Guessed secrets (counted in the database) and volume (counted in the process). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testApp, type TestApp } from '../../support/app.ts';
-import { aClient, aPublicClient, aService, credentials, type AClient } from '../../support/fixtures.ts';
+import { aClient, aDevice, aPublicClient, aService, credentials, type AClient } from '../../support/fixtures.ts';
 import { basic, basicOf, expectRefusal, formOf, postRaw } from '../../support/oauth.ts';
 
 let at: TestApp;
@@ -145,4 +145,31 @@ test('TOKEN_RATE_LIMIT=0 is no limit', async () => {
     expect(answer.statusCode).toBe(200);
     expect(answer.headers).not.toHaveProperty('ratelimit-limit');
   }
+});
+
+test('AUTHORIZE_RATE_LIMIT: strangers’ requests that leave a row are counted per door and address; a page or JSON says 429', async () => {
+  const few = await testApp({ database: at.database, clock: at.clock, config: { AUTHORIZE_RATE_LIMIT: 2 } });
+  const device = formOf(credentials(await aDevice(at)));
+  const page = { headers: { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' } };
+  const doors = {
+    '/par': (from: string) => postRaw(few, '/par', '', {}, from),
+    '/device_authorization': (from: string) => postRaw(few, '/device_authorization', device, {}, from),
+    '/authorize': (remoteAddress: string) =>
+      few.app.inject({ method: 'GET', url: '/authorize', remoteAddress, ...page }),
+  };
+  for (const [path, knock] of Object.entries(doors)) {
+    expect((await knock('203.0.113.5')).headers, path).toMatchObject({ 'ratelimit-limit': '2' });
+    expect((await knock('203.0.113.5')).statusCode, path).not.toBe(429);
+    const refused = await knock('203.0.113.5');
+    expect(refused.statusCode, path).toBe(429);
+    expect(Number(refused.headers['retry-after']), path).toBeGreaterThanOrEqual(1);
+    expect(refused.headers['content-type'], path).toContain(path === '/authorize' ? 'text/html' : 'application/json');
+    expect(refused.body, path).toContain('too_many_requests');
+    expect((await knock('203.0.113.6')).statusCode, path).not.toBe(429);
+  }
+  // GET and POST /authorize are one door.
+  const posted = await few.app.inject({ method: 'POST', url: '/authorize', remoteAddress: '203.0.113.5', ...page });
+  expect(posted.statusCode).toBe(429);
+  expect((await ask(await aService(at), '203.0.113.5', few)).statusCode).toBe(200);
+  await few.close();
 });

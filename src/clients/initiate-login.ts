@@ -1,0 +1,41 @@
+/** Third-party-initiated login (OpenID Connect Core §4): from here to an application that then asks us to sign a person in. */
+import type { Deps } from '../deps.ts';
+import { invalidRequest } from '../protocol/error.ts';
+import { redirectOrigin } from '../protocol/redirect-uri.ts';
+import type { Client } from '../store/clients.ts';
+
+/** What may be told to the application. */
+export interface LoginHints {
+  login_hint?: string | undefined;
+  target_link_uri?: string | undefined;
+}
+
+/**
+ * Where the browser goes: nowhere but to the registered address, its query kept.
+ * @throws OAuthError invalid_request
+ */
+export function initiateLoginUrl(
+  { ISSUER }: Pick<Deps['config'], 'ISSUER'>,
+  client: Client,
+  { login_hint, target_link_uri }: LoginHints,
+): string {
+  const { initiate_login_uri } = client;
+  if (initiate_login_uri === null) throw invalidRequest('this client registered no initiate_login_uri');
+  if (target_link_uri !== undefined && !isOwnPage(client, target_link_uri)) {
+    throw invalidRequest('target_link_uri is not at an origin of this client');
+  }
+  const told = new URLSearchParams({
+    iss: ISSUER,
+    ...(login_hint !== undefined && { login_hint }),
+    ...(target_link_uri !== undefined && { target_link_uri }),
+  });
+  return `${initiate_login_uri}${initiate_login_uri.includes('?') ? '&' : '?'}${told.toString()}`;
+}
+
+/** The application has to check it too, to be no open redirector (§4); we pass on nothing that is not its own. */
+function isOwnPage({ initiate_login_uri, redirect_uris }: Client, target: string): boolean {
+  if (target.length > 2000 || !/^https?:\/\/[^/\\]/i.test(target) || !URL.canParse(target)) return false;
+  const { origin, username, password } = new URL(target);
+  if (username !== '' || password !== '') return false;
+  return [initiate_login_uri!, ...redirect_uris].some((uri) => redirectOrigin(uri) === origin);
+}

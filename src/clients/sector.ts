@@ -1,0 +1,56 @@
+/** sector_identifier_uri (OpenID Connect Registration §5): fetched before a client is written, and it must name all its redirect URIs. */
+import { z } from 'zod';
+import type { Deps } from '../deps.ts';
+import type { ClientMetadata, ClientMetadataInput } from '../protocol/client-metadata.ts';
+
+/** What was found at a sector_identifier_uri. */
+export interface Sector {
+  sector_identifier_uri: string;
+  redirect_uris: ReadonlySet<string>;
+}
+
+/** What of a client that is there already need not be proven again. */
+interface Known {
+  sector_identifier_uri: string | null;
+  redirect_uris: readonly string[];
+}
+
+const document = z.array(z.string().max(2000)).max(1000);
+
+/** Fetches what a registration needs, outside of any transaction; undefined when it needs nothing. @throws ZodError */
+export async function fetchSector(
+  { fetch }: Pick<Deps, 'fetch'>,
+  { sector_identifier_uri, redirect_uris = [] }: ClientMetadataInput,
+  known: Known | undefined,
+  { trusted }: { trusted: boolean },
+): Promise<Sector | undefined> {
+  // What is malformed is refused when the metadata is parsed.
+  if (typeof sector_identifier_uri !== 'string' || !sector_identifier_uri.startsWith('https://')) return undefined;
+  if (!Array.isArray(redirect_uris) || isKnown(sector_identifier_uri, redirect_uris, known)) return undefined;
+  try {
+    const { status, text } = await fetch(sector_identifier_uri, { trusted });
+    if (status !== 200) throw new Error(`${sector_identifier_uri} answered ${status}`);
+    return { sector_identifier_uri, redirect_uris: new Set(document.parse(JSON.parse(text))) };
+  } catch {
+    throw problem('could not be fetched, or is not a JSON array of strings', sector_identifier_uri);
+  }
+}
+
+/** Refuses metadata whose sector does not list every redirect URI. @throws ZodError */
+export function requireSector(
+  { sector_identifier_uri, redirect_uris }: ClientMetadata,
+  known: Known | undefined,
+  sector: Sector | undefined,
+): void {
+  if (sector_identifier_uri === undefined || isKnown(sector_identifier_uri, redirect_uris, known)) return;
+  // The client was changed while we fetched.
+  if (sector?.sector_identifier_uri !== sector_identifier_uri) throw problem('was not fetched', sector_identifier_uri);
+  const missing = redirect_uris.find((uri) => !sector.redirect_uris.has(uri));
+  if (missing !== undefined) throw problem(`does not list ${missing}`, sector_identifier_uri);
+}
+
+const isKnown = (uri: string, redirect_uris: readonly string[], known: Known | undefined): boolean =>
+  known?.sector_identifier_uri === uri && redirect_uris.every((value) => known.redirect_uris.includes(value));
+
+const problem = (message: string, input: string): z.ZodError =>
+  new z.ZodRealError([{ code: 'custom', path: ['sector_identifier_uri'], message, input }]);

@@ -1,0 +1,46 @@
+/** The session cookie: the handles of everybody who is signed in in this browser, the current person's first. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { findSessions, MAX_SESSIONS, type LiveSession } from '../../sessions/index.ts';
+import { sha256 } from '../../store/handle.ts';
+import type { PersonView } from '../../views/client.ts';
+import type { Context } from './context.ts';
+
+/** No letter of a handle. */
+const SEPARATOR = '.';
+
+const handlesOf = ({ cookies }: Context, request: FastifyRequest): string[] =>
+  (cookies.get(request, 'session') ?? '').split(SEPARATOR, MAX_SESSIONS);
+
+/** The live sessions of the browser, the current person's first. */
+export const sessionsOf = (context: Context, request: FastifyRequest, now: Date): Promise<LiveSession[]> =>
+  findSessions(context.deps, handlesOf(context, request), now);
+
+/** Keeps these of the browser's sessions, in this order, behind the handle of one that has just begun. */
+export function keepSessions(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  sessions: readonly LiveSession[],
+  begun: readonly string[] = [],
+): void {
+  const handles = new Map(handlesOf(context, request).map((handle) => [sha256(handle).toString('hex'), handle]));
+  const kept = [...begun, ...sessions.flatMap(({ hash }) => handles.get(hash.toString('hex')) ?? [])];
+  if (kept.length === 0) context.cookies.clear(reply, 'session');
+  else context.cookies.set(reply, 'session', kept.join(SEPARATOR), context.deps.config.SESSION_TTL);
+}
+
+/** Makes this one of the browser's sessions its current one. */
+export const makeCurrent = (
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  sessions: readonly LiveSession[],
+  current: LiveSession,
+): void =>
+  keepSessions(context, request, reply, [current, ...sessions.filter(({ hash }) => !hash.equals(current.hash))]);
+
+/** A person as pages show them. */
+export const personView = ({ name, username, email }: LiveSession): PersonView => ({
+  name: name ?? username,
+  email: email ?? undefined,
+});

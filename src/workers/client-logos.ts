@@ -1,0 +1,10 @@
+/** Fetches the logos that clients name. */
+import { fetchLogos } from '../clients/logos.ts';
+import type { Worker } from './worker.ts';
+
+export const clientLogos = (deps: Parameters<typeof fetchLogos>[0]): Worker => ({
+  every: 5,
+  async run() {
+    while ((await fetchLogos(deps)) > 0);
+  },
+});
