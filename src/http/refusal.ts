@@ -20,29 +20,32 @@ const RETRY_AFTER = 1;
 export function refused(
   error: unknown,
   request: FastifyRequest,
-  { log }: Pick<Deps, 'log'>,
+  deps: Pick<Deps, 'log' | 'metrics'>,
   client_id?: string,
 ): Refused {
   if (error instanceof OAuthError) {
-    logRefused(log, request.id, error, client_id);
+    logRefused(deps, request.id, error, client_id);
     return { status: error.status, refusal: error };
   }
+  const { log, metrics } = deps;
   if (isUnavailable(error)) {
     log.warn({ err: error, request_id: request.id }, 'the database is not available');
     const refusal = temporarilyUnavailable('the server cannot answer right now, try again', {
       retry_after: RETRY_AFTER,
     });
+    metrics.refused(refusal.error);
     return { status: refusal.status, refusal };
   }
   // What Fastify itself refuses: too large, not parsable, an unknown media type.
   const { statusCode, code } = error as FastifyError;
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     const refusal = invalidRequest(FASTIFY_REFUSALS[statusCode] ?? 'the request is malformed', { cause: code });
-    logRefused(log, request.id, refusal, client_id);
+    logRefused(deps, request.id, refusal, client_id);
     return { status: statusCode, refusal };
   }
   log.error({ err: error, request_id: request.id }, 'unexpected error');
   const refusal = new OAuthError('server_error', 'something went wrong here; the request id leads to it in the log');
+  metrics.refused(refusal.error);
   return { status: refusal.status, refusal };
 }
 

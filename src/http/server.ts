@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { LogController, type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Deps } from '../deps.ts';
+import { traced } from './tracing.ts';
 
 /** Bytes an OAuth form may have. */
 export const BODY_LIMIT = 65_536;
@@ -20,10 +21,13 @@ const FAREWELL_MS = 1_000;
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
-type Needs = Pick<Deps, 'config' | 'log' | 'random'>;
+/** What stands for the route of a request that has none: its address is anybody's invention. */
+export const UNROUTED = 'unknown';
+
+type Needs = Pick<Deps, 'config' | 'log' | 'metrics' | 'random' | 'tracing'>;
 
 /** An instance without routes. `ready` turns false when the process starts to close. */
-export function createServer({ config, log, random }: Needs): FastifyInstance {
+export function createServer({ config, log, metrics, random, tracing }: Needs): FastifyInstance {
   const limits = {
     maxHeaderSize: HEADER_LIMIT,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -71,6 +75,7 @@ export function createServer({ config, log, random }: Needs): FastifyInstance {
       : (Fastify({ ...options, http: limits }) as unknown as FastifyInstance);
   app.server.maxConnections = MAX_CONNECTIONS;
 
+  if (tracing) traced(app, tracing, UNROUTED);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done();
@@ -90,10 +95,12 @@ export function createServer({ config, log, random }: Needs): FastifyInstance {
   });
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions, id } = request;
+    const route = routeOptions.url ?? UNROUTED;
+    metrics.answered(method, route, reply.statusCode, reply.elapsedTime / 1000);
     log.info(
       {
         method,
-        route: routeOptions.url ?? 'unknown',
+        route,
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime * 10) / 10,
         ip: request.ip,

@@ -46,6 +46,7 @@ const catalogue = {
 } as const satisfies Record<string, number>;
 
 export type ErrorCode = keyof typeof catalogue;
+export const ERROR_CODES = Object.keys(catalogue) as ErrorCode[];
 
 /** What a refusal may carry besides its sentence. */
 export interface ErrorDetail {

@@ -10,7 +10,7 @@ import type { Worker } from './worker.ts';
 
 type Needs = Pick<
   Deps,
-  'clientKeys' | 'clock' | 'config' | 'db' | 'directory' | 'fetch' | 'keys' | 'log' | 'random' | 'secrets'
+  'clientKeys' | 'clock' | 'config' | 'db' | 'directory' | 'fetch' | 'keys' | 'log' | 'metrics' | 'random' | 'secrets'
 >;
 type Make = (deps: Needs) => Worker;
 
@@ -35,7 +35,9 @@ export function startWorkers(deps: Needs, more: Readonly<Record<string, Worker>>
       busy = true;
       try {
         await run();
+        deps.metrics.worked(name, deps.clock());
       } catch (error) {
+        deps.metrics.worked(name, undefined);
         deps.log.warn({ err: error, worker: name }, 'a worker failed; it will try again');
       } finally {
         busy = false;

@@ -11,6 +11,7 @@ import type { Deps } from '../../src/deps.ts';
 import { createKeyRing, ensureKeys } from '../../src/keys/index.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { createMetrics } from '../../src/platform/prometheus.ts';
 import { createOutbound } from '../../src/platform/outbound.ts';
 import { random } from '../../src/platform/random.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
@@ -60,6 +61,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   const secrets = createSecrets(config.SECRET_KEYS, random);
   const fetch = options.fetch ?? createOutbound({ allow: config.OUTBOUND_ALLOW });
   const { db } = database;
+  const metrics = createMetrics();
   const deps: Deps = {
     config,
     db,
@@ -67,13 +69,15 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     keys: createKeyRing(db, secrets),
     directory: createDirectory(db, () => clock.now().getTime(), [adminResource(config.ISSUER)]),
     guesses: createGuesses(db),
-    passwords: createPasswordHasher(),
+    passwords: createPasswordHasher(metrics.queued),
     clock: clock.now,
     random,
     fetch,
     clientKeys: createClientKeys(fetch, () => clock.now().getTime()),
     requestUris: createRequestUris(fetch, () => clock.now().getTime()),
     log,
+    metrics,
+    tracing: undefined,
   };
   await ensureKeys(db, secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], clock.now());
   await deps.keys.reload();

@@ -27,7 +27,7 @@ export function deliver(
     return reply.redirect(urlOf(context, `/interaction/${outcome.interaction}${STEP_PAGES[outcome.step]}`), status);
   }
   const { answer, refusal } = outcome;
-  if (refusal) logRefused(context.deps.log, request.id, refusal);
+  if (refusal) logRefused(context.deps, request.id, refusal);
   if (answer.kind === 'redirect') return reply.code(status).header('location', answer.location).send();
   const { action, fields } = answer;
   return sendPage(context, reply, (frame) => formPostPage({ frame, action, fields }));

@@ -177,7 +177,7 @@ async function trySignIn(
     return await signInBrowser(deps, { ...given.data, device }, beside, requesterOf(request), via);
   } catch (error) {
     if (!(error instanceof OAuthError) || error.status >= 500) throw error;
-    logRefused(deps.log, request.id, error);
+    logRefused(deps, request.id, error);
     return {
       problem: SENTENCES[error.error] ?? error.error_description,
       username: username.slice(0, 320),
