@@ -1,6 +1,6 @@
 /**
  * Traces by OpenTelemetry, which only this file knows: main loads it when the environment asks for traces. Nothing is
- * registered globally and nothing is patched; what a span holds is written here.
+ * patched, and no tracer is registered globally; what a span holds is written here.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
@@ -14,7 +14,7 @@ import {
   type Attributes,
   type Context,
 } from '@opentelemetry/api';
-import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, resourceAttributesEnvDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import {
@@ -122,7 +122,7 @@ export function describeStatement(sql: string): { name: string; attributes: Attr
   };
 }
 
-/** The libraries complain about everything that fails; once a minute is enough. */
+/** The libraries complain about everything that fails, to whoever the process has named; once a minute is enough. */
 function complainTo(onProblem: (problem: string) => void): void {
   let next = 0;
   const complain = (problem: string): void => {
@@ -130,6 +130,7 @@ function complainTo(onProblem: (problem: string) => void): void {
     next = performance.now() + COMPLAIN_EVERY_MS;
     onProblem(problem);
   };
+  setGlobalErrorHandler((problem) => complain(problem instanceof Error ? problem.message : String(problem)));
   const ignore = (): void => {};
   const logger = { error: complain, warn: complain, info: ignore, debug: ignore, verbose: ignore };
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
