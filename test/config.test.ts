@@ -241,7 +241,7 @@ test('service.md: what cannot be done with metrics and traces is said', () => {
     OTEL_TRACES_SAMPLER_ARG: '1.5',
   };
   const problems = problemsOf('command', wrong);
-  expect(problems.map((problem) => problem.split(' ')[0]).toSorted()).toEqual(Object.keys(wrong).toSorted());
+  expect(new Set(problems.map((problem) => problem.split(' ')[0]))).toEqual(new Set(Object.keys(wrong)));
 });
 
 test('the configuration is frozen', () => {

@@ -62,7 +62,10 @@ function sparing(
     if (!last || (last.settled && clock() - last.at >= KEEP * 1000)) {
       const current = { at: clock(), value: Promise.resolve<Backlog>(undefined), settled: false };
       current.value = read()
-        .catch((error: unknown) => void onFailure(error))
+        .catch((error: unknown) => {
+          onFailure(error);
+          return undefined;
+        })
         .finally(() => (current.settled = true));
       last = current;
     }
@@ -96,6 +99,7 @@ export async function listenForScrapes(
     const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be listened at (${code})`;
     throw new Error(
       `the address for metrics, ${host}:${port}, ${why}: set METRICS_HOST and METRICS_PORT, or METRICS_PORT=0`,
+      { cause: error },
     );
   }
   return {

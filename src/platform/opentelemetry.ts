@@ -109,7 +109,8 @@ const READS = /\bfrom\s+"?([a-z_]+)"?/;
 
 /** A statement's name and its table's. Its text stays here: it is long, and in the code. */
 export function describeStatement(sql: string): { name: string; attributes: Attributes } {
-  const [, verb = 'select', written] = WRITES.exec(sql) ?? [];
+  const [first = ''] = /\w+/.exec(sql) ?? [];
+  const [, verb = first === 'with' ? 'select' : first, written] = WRITES.exec(sql) ?? [];
   const operation = verb.split(' ')[0]!;
   const table = written ?? READS.exec(sql)?.[1];
   return {
@@ -130,7 +131,7 @@ function complainTo(onProblem: (problem: string) => void): void {
     next = performance.now() + COMPLAIN_EVERY_MS;
     onProblem(problem);
   };
-  setGlobalErrorHandler((problem) => complain(problem instanceof Error ? problem.message : String(problem)));
+  setGlobalErrorHandler((problem) => complain(typeof problem === 'string' ? problem : problem.message));
   const ignore = (): void => {};
   const logger = { error: complain, warn: complain, info: ignore, debug: ignore, verbose: ignore };
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });

@@ -117,8 +117,13 @@ test('service.md: the age of the active keys, the outbox and the lag of the swee
   const client = await aClient(at);
   const [now, day] = [at.clock.now(), 86_400_000];
   const notice = (created_at: Date, dead_at: Date | null) => ({
-    ...{ client_id: client.client_id, sub: 'somebody', sid: 'somewhere' },
-    ...{ attempts: 0, next_at: now, created_at, dead_at },
+    client_id: client.client_id,
+    sub: 'somebody',
+    sid: 'somewhere',
+    attempts: 0,
+    next_at: now,
+    created_at,
+    dead_at,
   });
   const [minute, hour] = [new Date(now.getTime() - 60_000), new Date(now.getTime() - 3_600_000)];
   const rows = [notice(minute, null), notice(now, null), notice(hour, now)];

@@ -15,6 +15,8 @@ test.each([
   ],
   ['select kid from signing_keys for update', 'select signing_keys'],
   ['select pg_advisory_xact_lock(1)', 'select'],
+  ['with live as (select * from grants) select * from live', 'select grants'],
+  ['commit', 'commit'],
 ])('a statement is named by what it does and to which table: %s', (sql, name) => {
   expect(describeStatement(sql).name).toBe(name);
 });

@@ -11,7 +11,7 @@ export function sample(text: string): (name: string, labels?: Record<string, str
 }
 
 const keyOf = (name: string, labels: Record<string, string>): string =>
-  JSON.stringify([name, Object.entries(labels).toSorted()]);
+  [name, ...Object.entries(labels).map((pair) => pair.join('='))].toSorted((a, b) => a.localeCompare(b)).join(' ');
 
 /** The names of all that can be asked for: series, and the parts of histograms. */
 export function namesIn(text: string): Set<string> {
