@@ -228,11 +228,11 @@ test.each<[NodeJS.ProcessEnv, string | undefined]>([
   [{ OTEL_TRACES_EXPORTER: 'otlp' }, 'http://localhost:4318/v1/traces'],
   [{ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }, undefined],
   [{ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/x' }, undefined],
-])('service.md: traces are for those who ask for them: %j', (source, endpoint) => {
+])('traces: traces are for those who ask for them: %j', (source, endpoint) => {
   expect(tracesEndpoint(loadConfig('command', source))).toBe(endpoint);
 });
 
-test('service.md: what cannot be done with metrics and traces is said', () => {
+test('metrics and traces: what cannot be done with metrics and traces is said', () => {
   const wrong = {
     METRICS_PORT: '65536',
     OTEL_TRACES_EXPORTER: 'jaeger',

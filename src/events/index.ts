@@ -82,6 +82,10 @@ export function logRefused({ log, metrics }: Needs, request_id: string, refusal:
 }
 
 /** The log line of a request that an operator was refused. */
-export function logProblem(log: Logger, request_id: string, { code, detail }: { code: string; detail: string }): void {
+export function logProblem(
+  log: Needs['log'],
+  request_id: string,
+  { code, detail }: { code: string; detail: string },
+): void {
   log.info({ event: 'refused', request_id, error: code, error_description: detail }, 'refused');
 }

@@ -131,7 +131,9 @@ function complainTo(onProblem: (problem: string) => void): void {
     next = performance.now() + COMPLAIN_EVERY_MS;
     onProblem(problem);
   };
-  setGlobalErrorHandler((problem) => complain(typeof problem === 'string' ? problem : problem.message));
+  setGlobalErrorHandler((problem) =>
+    complain(typeof problem === 'string' ? problem : (problem.message ?? 'for no reason that was given')),
+  );
   const ignore = (): void => {};
   const logger = { error: complain, warn: complain, info: ignore, debug: ignore, verbose: ignore };
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });

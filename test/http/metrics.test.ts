@@ -32,7 +32,7 @@ const scrape = async (app: TestApp = at): Promise<string> => (await app.deps.met
 const serve = (fields: Record<string, string> = {}) =>
   postForm(at, '/token', { grant_type: 'client_credentials', ...credentials(service), ...fields });
 
-test('service.md: requests are counted by method, route and status, and timed; tokens by grant, refusals by error', async () => {
+test('metrics: requests are counted by method, route and status, and timed; tokens by grant, refusals by error', async () => {
   const before = sample(await scrape());
   await serve();
   await serve({ client_secret: 'wrong' });
@@ -60,7 +60,7 @@ test('service.md: requests are counted by method, route and status, and timed; t
   expect(grown('postern_refusals_total', { error: 'not_found' })).toBe(1);
 });
 
-test('service.md: POST /login is a grant here, a wrong password a refusal, and both have waited for their turn', async () => {
+test('metrics: POST /login is a grant here, a wrong password a refusal, and both have waited for their turn', async () => {
   const { username } = await aUser(at);
   const before = sample(await scrape());
   const login = (password: string) => at.app.inject({ method: 'POST', url: '/login', payload: { username, password } });
@@ -95,7 +95,7 @@ const chain =
     for (const call of calls) call();
   };
 
-test('service.md: a volume limit that refuses is counted by route', async () => {
+test('metrics: a volume limit that refuses is counted by route', async () => {
   const limited = { route: '/token' };
   expect(sample(await scrape())('postern_rate_limited_total', limited)).toBeUndefined();
   let refused = 0;
@@ -105,7 +105,7 @@ test('service.md: a volume limit that refuses is counted by route', async () => 
   expect(now('postern_refusals_total', { error: 'too_many_requests' })).toBe(3);
 });
 
-test('service.md: the age of the active keys, the outbox and the lag of the sweeper are read, at most every ten seconds', async () => {
+test('metrics: the age of the active keys, the outbox and the lag of the sweeper are read, at most every ten seconds', async () => {
   at.clock.advance(3600);
   const before = sample(await scrape());
   for (const alg of ['RS256', 'ES256']) {
@@ -145,7 +145,7 @@ test('service.md: the age of the active keys, the outbox and the lag of the swee
   expect(after('postern_db_pool_connections', { state: 'idle' })).toBeGreaterThan(0);
 });
 
-test('service.md: turns of the workers are counted, and when one last succeeded is said', async () => {
+test('metrics: turns of the workers are counted, and when one last succeeded is said', async () => {
   vi.useFakeTimers();
   let turns = 0;
   const run = async (): Promise<void> => {
@@ -173,6 +173,7 @@ test('ASVS 16.2.5: nothing that was sent becomes a label: no id, name, address, 
       `/authorize?code=${marker}`,
       `/token?${marker}`,
       `/interaction/${marker}/login`,
+      `/admin/v1/clients/${marker}`,
     ]) {
       await at.app.inject({ method, url: path, headers, remoteAddress: '203.0.113.77' });
     }
@@ -184,11 +185,13 @@ test('ASVS 16.2.5: nothing that was sent becomes a label: no id, name, address, 
   const text = await scrape();
   for (const sent of [marker, service.client_id, service.client_secret, '203.0.113.77'])
     expect(text).not.toContain(sent);
+  // RFC 9457 problems are refusals, too.
+  expect(sample(text)('postern_refusals_total', { error: 'unauthorized' })).toBeGreaterThan(0);
   const routes = [...text.matchAll(/^postern_http_requests_total\{.*route="([^"]*)"/gm)].map(([, route]) => route);
   expect(new Set(routes)).toContain('/interaction/:id/login');
 });
 
-test('contract §2: /metrics is on its own listener only, GET and HEAD, and nothing else is there', async () => {
+test('contract: /metrics is on its own listener only, GET and HEAD, and nothing else is there', async () => {
   for (const method of ['GET', 'HEAD', 'POST'] as const) {
     expect((await at.app.inject({ method, url: '/metrics' })).statusCode).toBe(404);
   }
