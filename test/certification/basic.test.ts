@@ -59,7 +59,7 @@ afterAll(() => suite.close());
 describe.each(modes)('answers by %s', (mode) => {
   const at = (): Party => ({ ...party, response_mode: mode === 'form_post' ? mode : undefined });
 
-  test('OpenID Connect Core §3.1: a stranger signs in, allows, and comes back with a code for tokens (oidcc-server)', async () => {
+  test('OpenID Connect Core §3.1, §3.1.2.4, §3.1.2.5, §3.1.3.3, §3.1.3.6: a stranger signs in, allows, and comes back with a code for tokens (oidcc-server)', async () => {
     const browser = aBrowser(suite);
     const { shown, code, tokens, headers, claims, header } = await authorize(suite, at(), browser, {
       prompt: 'consent',
@@ -96,7 +96,7 @@ describe.each(modes)('answers by %s', (mode) => {
     await jose.jwtVerify(tokens.id_token!, jose.createLocalJWKSet(jwks), { algorithms: ['RS256'], currentDate });
   });
 
-  test('OpenID Connect Core §5.3.1: GET, POST with the header, and POST with a form are one (oidcc-userinfo-get, oidcc-userinfo-post-header, oidcc-userinfo-post-body)', async () => {
+  test('OpenID Connect Core §5.3.1, §5.3.2: GET, POST with the header, and POST with a form are one (oidcc-userinfo-get, oidcc-userinfo-post-header, oidcc-userinfo-post-body)', async () => {
     const { tokens, claims } = await authorize(suite, at(), visitor);
     const url = suite.as.userinfo_endpoint!;
     const headers = { authorization: `Bearer ${tokens.access_token}` };
@@ -121,7 +121,7 @@ describe.each(modes)('answers by %s', (mode) => {
     ['phone', PHONE],
     ['profile email address phone', { ...PROFILE, ...EMAIL, ...ADDRESS, ...PHONE }],
   ])(
-    'OpenID Connect Core §5.4: scope %s tells its claims at userinfo, each of its type, and no ID token repeats them (oidcc-scope-profile, oidcc-scope-email, oidcc-scope-address, oidcc-scope-phone, oidcc-scope-all)',
+    'OpenID Connect Core §5.1, §5.1.1, §5.4: scope %s tells its claims at userinfo, each of its type, and no ID token repeats them (oidcc-scope-profile, oidcc-scope-email, oidcc-scope-address, oidcc-scope-phone, oidcc-scope-all)',
     async (scope, claims) => {
       const authorized = await authorize(suite, at(), visitor, { scope: `openid ${scope}` });
       const { sub, ...told } = await userinfo(suite, at(), authorized);
@@ -144,20 +144,20 @@ describe.each(modes)('answers by %s', (mode) => {
     ['claims_locales', { claims_locales: 'se fr-CA' }],
     ['a parameter nobody knows', { extra: 'foobar' }],
   ])(
-    'OpenID Connect Core §3.1.2.1: %s never makes a request fail (oidcc-display-page, oidcc-display-popup, oidcc-login-hint, oidcc-ui-locales, oidcc-claims-locales, oidcc-ensure-request-with-unknown-parameter-succeeds)',
+    'OpenID Connect Core §3.1.2.1: no request fails for %s (oidcc-display-page, oidcc-display-popup, oidcc-login-hint, oidcc-ui-locales, oidcc-claims-locales, oidcc-ensure-request-with-unknown-parameter-succeeds)',
     async (_what, parameters) => {
       const { shown } = await authorize(suite, at(), visitor, parameters);
       expect(shown).toEqual([]);
     },
   );
 
-  test('OpenID Connect Core §3.1.2.1: one of the acr_values of our metadata is met, and told (oidcc-ensure-request-with-acr-values-succeeds)', async () => {
+  test('OpenID Connect Core §2, §3.1.2.1: one of the acr_values of our metadata is met, and told (oidcc-ensure-request-with-acr-values-succeeds)', async () => {
     const acr_values = suite.as.acr_values_supported!;
     const { claims } = await authorize(suite, at(), visitor, { acr_values: acr_values.join(' ') });
     expect(acr_values).toContain(claims['acr']);
   });
 
-  test('OpenID Connect Core §3.1.2.1: prompt=login asks somebody signed in again, and auth_time is the new time (oidcc-prompt-login)', async () => {
+  test('OpenID Connect Core §3.1.2.1, §3.1.2.3: prompt=login asks somebody signed in again, and auth_time is the new time (oidcc-prompt-login)', async () => {
     const first = await authorize(suite, at(), visitor);
     suite.test.clock.advance(2);
     const second = await authorize(suite, at(), visitor, { prompt: 'login' });
@@ -166,7 +166,7 @@ describe.each(modes)('answers by %s', (mode) => {
     expect(second.claims.sub).toBe(first.claims.sub);
   });
 
-  test('OpenID Connect Core §3.1.2.1: prompt=none tells a client that nobody is signed in (oidcc-prompt-none-not-logged-in)', async () => {
+  test('OpenID Connect Core §3.1.2.3, §3.1.2.6: prompt=none tells a client that nobody is signed in (oidcc-prompt-none-not-logged-in)', async () => {
     const request = requestOf(at(), { prompt: 'none' });
     const arrival = await walk(suite, aBrowser(suite), urlOf(suite, request));
     expect(arrival.shown).toEqual([]);
@@ -200,7 +200,7 @@ describe.each(modes)('answers by %s', (mode) => {
   });
 
   test.each([0, 30])(
-    'OpenID Connect Core §3.1.3.2: a code used again after %i seconds is invalid_grant, and its access token ends (oidcc-codereuse, oidcc-codereuse-30seconds)',
+    'OpenID Connect Core §3.1.3.2, §5.3.3: a code used again after %i seconds is invalid_grant, and its access token ends (oidcc-codereuse, oidcc-codereuse-30seconds)',
     async (seconds) => {
       const first = await authorize(suite, at(), visitor);
       expect(await userinfoStatus(first.tokens.access_token)).toBe('200');
@@ -266,7 +266,7 @@ describe.each(modes)('answers by %s', (mode) => {
     },
   );
 
-  test('OpenID Connect Core §6.1: the redirect_uri inside a signed object counts, one outside that is not registered does not (oidcc-ensure-request-object-with-redirect-uri)', async () => {
+  test('OpenID Connect Core §6.1, §6.3: the redirect_uri inside a signed object counts, one outside that is not registered does not (oidcc-ensure-request-object-with-redirect-uri)', async () => {
     const request = requestOf(at());
     const object = await new jose.SignJWT({ ...request, iss: party.client_id, aud: suite.issuer })
       .setProtectedHeader({ alg: 'RS256' })
@@ -283,7 +283,7 @@ describe.each(modes)('answers by %s', (mode) => {
     expect(authorized.claims).not.toHaveProperty('name');
   });
 
-  test('OpenID Connect Core §11, §12.2: offline access is refreshed; the new ID token is of the same sign-in, the token of the client alone (oidcc-refresh-token)', async () => {
+  test('OpenID Connect Core §11, §12.1, §12.2: offline access is refreshed; the new ID token is of the same sign-in, the token of the client alone (oidcc-refresh-token)', async () => {
     const scope = 'openid offline_access';
     const first = await authorize(suite, at(), visitor, { scope, prompt: 'consent' });
     expect(first.shown).toEqual(['consent']);

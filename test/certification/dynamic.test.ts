@@ -8,15 +8,18 @@ import {
   asClient,
   authorize,
   CALLBACK,
+  EVERYTHING,
   expectErrorPage,
   insecure,
   redeem,
   refusalIn,
   requestOf,
+  SCOPES,
   sendJson,
   startSuite,
   SUITE,
   urlOf,
+  userinfo,
   walk,
   type Party,
   type Suite,
@@ -29,7 +32,7 @@ let visitor: Visitor;
 let key: jose.GenerateKeyPairResult;
 let jwks: { keys: jose.JWK[] };
 beforeAll(async () => {
-  suite = await startSuite({ REGISTRATION: 'open' });
+  suite = await startSuite({ REGISTRATION: 'open', REGISTRATION_SCOPE: SCOPES, ID_TOKEN_CLAIMS: 'minimal' });
   key = await jose.generateKeyPair('RS256', { extractable: true });
   // As the suite does it: without a kid.
   jwks = { keys: [{ ...(await jose.exportJWK(key.publicKey)), alg: 'RS256', use: 'sig' }] };
@@ -72,7 +75,7 @@ const expectRefused = async (metadata: Metadata, error: string): Promise<void> =
 };
 
 describe('discovery', () => {
-  test('OpenID Connect Discovery §3, §4.3: the metadata says what it must, and each endpoint where it is (oidcc-discovery-endpoint-verification)', async () => {
+  test('OpenID Connect Discovery §3, §4.2, §4.3: the metadata says what it must, and each endpoint where it is (oidcc-discovery-endpoint-verification)', async () => {
     const url = `${suite.issuer}/.well-known/openid-configuration`;
     const answer = await fetch(url);
     expect(answer.status).toBe(200);
@@ -113,7 +116,7 @@ describe('discovery', () => {
     await expectRefused({ response_types: ['id_token'], grant_types: ['implicit'] }, 'invalid_client_metadata');
   });
 
-  test('OpenID Connect Core §10.1: each key of the JWKS has its own kid, and nothing that is not public', async () => {
+  test('OpenID Connect Core §10.1, RFC 7517 §4.5: each key of the JWKS has its own kid, and nothing that is not public', async () => {
     const { keys } = (await (await fetch(suite.as.jwks_uri!)).json()) as jose.JSONWebKeySet;
     expect(new Set(keys.map(({ kid }) => kid)).size).toBe(keys.length);
     const members = { RSA: ['n', 'e'], EC: ['crv', 'x', 'y'], OKP: ['crv', 'x'] } as Record<string, string[]>;
@@ -125,7 +128,7 @@ describe('discovery', () => {
 });
 
 describe('registration', () => {
-  test('OpenID Connect Registration §3.2, §4.3: a client registers, signs a person in, is read, and is deleted (oidcc-server)', async () => {
+  test('OpenID Connect Registration §3.1, §3.2, §4: a client registers, signs a person in, is read, and is deleted (oidcc-server)', async () => {
     const party = await registered();
     expect(party.document).toMatchObject({
       client_name: 'Certification suite',
@@ -147,6 +150,13 @@ describe('registration', () => {
   test('OpenID Connect Registration §3.2: a secret comes with the time it expires, and 0 is never', async () => {
     const { json } = await register({ token_endpoint_auth_method: 'client_secret_basic', jwks: undefined });
     expect(json).toMatchObject({ client_secret: expect.stringMatching(/^[\w-]{43}$/), client_secret_expires_at: 0 });
+  });
+
+  test('OpenID Connect Core §5.4: a client that registered itself is told the claims of every scope too (oidcc-scope-all)', async () => {
+    const party = await registered();
+    const authorized = await authorize(suite, party, visitor, { scope: 'openid profile email address phone' });
+    expect(await userinfo(suite, party, authorized)).toMatchObject({ ...EVERYTHING, email_verified: true });
+    expect(Object.keys(authorized.claims).filter((name) => name in EVERYTHING)).toEqual([]);
   });
 
   test('OpenID Connect Core §15.1: an ID token is signed with RS256 for whoever asks for it (oidcc-idtoken-rs256)', async () => {

@@ -96,7 +96,7 @@ describe('RP-initiated', () => {
     expect(suite.as.end_session_endpoint).toBe(`${suite.issuer}/logout`);
   });
 
-  test('RP-Initiated Logout §3: with hint, address and state the person comes back with the state, signed out (oidcc-rp-initiated-logout)', async () => {
+  test('RP-Initiated Logout §3, §3.1: with hint, address and state the person comes back with the state, signed out (oidcc-rp-initiated-logout)', async () => {
     const login = await logIn();
     const parameters = { id_token_hint: hintOf(login), post_logout_redirect_uri: BYE, state: STATE };
     const answer = await endSession(login.visitor, parameters);
@@ -125,7 +125,7 @@ describe('RP-initiated', () => {
     ['is another', `${SUITE}/elsewhere`],
     ['has a query more', `${BYE}?foo=bar`],
   ])(
-    'RP-Initiated Logout §3: an address that %s than registered is not gone to (oidcc-rp-initiated-logout-bad-post-logout-redirect-uri, oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri)',
+    'RP-Initiated Logout §3, §4: an address that %s than registered is not gone to (oidcc-rp-initiated-logout-bad-post-logout-redirect-uri, oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri)',
     async (_how, uri) => {
       const login = await logIn();
       const parameters = { id_token_hint: hintOf(login), post_logout_redirect_uri: uri, state: STATE };
@@ -135,7 +135,7 @@ describe('RP-initiated', () => {
     },
   );
 
-  test('RP-Initiated Logout §2: a hint of a foreign key, or changed, is none: the person is asked (oidcc-rp-initiated-logout-bad-id-token-hint, oidcc-rp-initiated-logout-modified-id-token-hint)', async () => {
+  test('RP-Initiated Logout §2, §4: a hint of a foreign key, or changed, is none: the person is asked (oidcc-rp-initiated-logout-bad-id-token-hint, oidcc-rp-initiated-logout-modified-id-token-hint)', async () => {
     const login = await logIn();
     const { privateKey } = await jose.generateKeyPair('RS256');
     const foreign = await new jose.SignJWT(login.authorized.claims)
