@@ -75,6 +75,9 @@ describe.each(modes)('answers by %s', (mode) => {
     expect(claims.sub).toMatch(/^[\x21-\x7E]{1,255}$/);
     expect(claims).toMatchObject({ iss: suite.issuer, aud: party.client_id, acr: '1', auth_time: expect.any(Number) });
     expect(Number.isInteger(claims.exp) && Number.isInteger(claims.iat)).toBe(true);
+    // Others would be more than was asked for.
+    const known = 'acr amr at_hash aud auth_time exp iat iss nonce sid sub';
+    expect(Object.keys(claims).toSorted().join(' ')).toBe(known);
     // §3.1.3.6: the left half of the hash.
     const hash = Buffer.from(await crypto.subtle.digest('SHA-256', Buffer.from(tokens.access_token)));
     expect(claims['at_hash']).toBe(hash.subarray(0, 16).toString('base64url'));

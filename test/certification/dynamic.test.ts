@@ -213,20 +213,27 @@ describe('registration', () => {
     await expectRefused({ redirect_uris: [`${CALLBACK}#foobar`] }, 'invalid_redirect_uri');
   });
 
-  test('OpenID Connect Registration §2: logo, policy and terms of a client are on the page that asks for consent (oidcc-registration-logo-uri, oidcc-registration-policy-uri, oidcc-registration-tos-uri)', async () => {
+  test('OpenID Connect Registration §2: logo, policy and terms of a client are on the pages for sign-in and consent (oidcc-registration-logo-uri, oidcc-registration-policy-uri, oidcc-registration-tos-uri)', async () => {
     suite.documents.set(`${SUITE}/logo.png`, ['image/png', PNG]);
     const client_uri = `${SUITE}/`;
     const [policy_uri, tos_uri] = [`${SUITE}/policy.html`, `${SUITE}/terms.html`];
     const party = await registered({ client_uri, policy_uri, tos_uri, logo_uri: `${SUITE}/logo.png` });
     await suite.turn('client-logos');
-    const answer = await visitor.get(urlOf(suite, requestOf(party)));
-    await answer.body?.cancel();
-    const page = await (await visitor.get(answer.headers.get('location')!)).text();
-    for (const part of [`href="${policy_uri}"`, `href="${tos_uri}"`]) expect(page).toContain(part);
-    const [, logo = ''] = /<img[^>]*src="([^"]+)"/.exec(page) ?? [];
-    const served = await fetch(new URL(logo, suite.issuer));
-    expect(served.headers.get('content-type')).toBe('image/png');
-    expect(Buffer.from(await served.arrayBuffer()).equals(PNG)).toBe(true);
+    for (const [browser, step] of [
+      [aBrowser(suite), 'login'],
+      [visitor, 'consent'],
+    ] as const) {
+      const answer = await browser.get(urlOf(suite, requestOf(party)));
+      await answer.body?.cancel();
+      const location = answer.headers.get('location')!;
+      expect(location.split('/').at(-1)).toBe(step);
+      const page = await (await browser.get(location)).text();
+      for (const part of [`href="${policy_uri}"`, `href="${tos_uri}"`]) expect(page).toContain(part);
+      const [, logo = ''] = /<img[^>]*src="([^"]+)"/.exec(page) ?? [];
+      const served = await fetch(new URL(logo, suite.issuer));
+      expect(served.headers.get('content-type')).toBe('image/png');
+      expect(Buffer.from(await served.arrayBuffer()).equals(PNG)).toBe(true);
+    }
   });
 
   test('OpenID Connect Core §9: the keys of private_key_jwt may be at a jwks_uri (oidcc-registration-jwks-uri)', async () => {
