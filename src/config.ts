@@ -99,7 +99,7 @@ const environment = z.object({
   ),
   PASSWORD_MIN_LENGTH: integer(8, 64, 8),
   REGISTRATION: z.enum(['off', 'token', 'open']).default('off'),
-  REGISTRATION_SCOPE: z.string().default('openid profile email offline_access'),
+  REGISTRATION_SCOPE: z.string().default('openid profile email address phone offline_access'),
   SOFTWARE_STATEMENT_ISSUERS: statementIssuers,
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   TOKEN_RATE_LIMIT: seconds(0, 10_000_000, 0),

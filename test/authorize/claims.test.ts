@@ -144,7 +144,7 @@ test('OpenID Connect Core §5.5, §12.2: a refresh keeps them, with or without a
     .execute();
 });
 
-test('OpenID Connect Core §5.3: userinfo knows them for an opaque access token, too; introspection tells nobody', async () => {
+test('OpenID Connect Core §5.3.2: userinfo knows them for an opaque access token, too; introspection tells nobody', async () => {
   const opaque = await aClient(at, { skip_consent: true, access_token_format: 'opaque' });
   const claims = json({ userinfo: { given_name: null } });
   const tokens = await tokensFor(await silently({ claims }, opaque), opaque);

@@ -69,7 +69,7 @@ async function decide(user_code: string, action: 'approve' | 'deny', who = brows
 }
 
 describe('RFC 8628 §3.1: device authorization', () => {
-  test('§3.2: answers with codes, where to bring them, and how often to ask', async () => {
+  test('RFC 8628 §3.2: answers with codes, where to bring them, and how often to ask', async () => {
     const started = await start();
     expect(started).toEqual({
       device_code: expect.stringMatching(/^[0-9a-z]+_[\w-]{43}$/),
@@ -118,7 +118,7 @@ describe('RFC 8628 §3.3: the person decides', () => {
     expect(page.body).toContain('on a device you own');
   });
 
-  test('§3.5: a denial is told to the device', async () => {
+  test('RFC 8628 §3.5: a denial is told to the device', async () => {
     const { device_code, user_code } = await start();
     expect(await decide(user_code, 'deny')).toContain('outcome=denied');
     expect((await poll(device_code)).json()).toMatchObject({ error: 'access_denied' });
@@ -145,7 +145,7 @@ describe('RFC 8628 §3.3: the person decides', () => {
     expect((await enter(typed(user_code))).statusCode).toBe(303);
   });
 
-  test('§3.3.1: verification_uri_complete fills the code in and decides nothing', async () => {
+  test('RFC 8628 §3.3.1: verification_uri_complete fills the code in and decides nothing', async () => {
     const { device_code, user_code, verification_uri_complete } = await start();
     const page = await browser.get(verification_uri_complete);
     expect(page.body).toContain(`value="${user_code}"`);

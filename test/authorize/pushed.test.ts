@@ -45,7 +45,7 @@ const pushed = async (fields: Record<string, string | undefined> = {}): Promise<
   (await push(fields)).json<{ request_uri: string }>().request_uri;
 
 describe('RFC 9126 §2: the pushed authorization request endpoint', () => {
-  test('§2.2: answers 201 with a request_uri and its life, not to be stored', async () => {
+  test('RFC 9126 §2.2: answers 201 with a request_uri and its life, not to be stored', async () => {
     const answer = await push();
     expect(answer.statusCode).toBe(201);
     expect(answer.headers['cache-control']).toBe('no-store');
@@ -65,7 +65,7 @@ describe('RFC 9126 §2: the pushed authorization request endpoint', () => {
     ['an unknown resource', { resource: 'https://unknown.example' }, 'invalid_target'],
     ['a wrong secret', { client_secret: 'not the secret at all' }, 'invalid_client'],
     ['no secret', { client_secret: undefined }, 'invalid_client'],
-  ])('§2.3: refuses %s as JSON', async (_what, fields, error) => {
+  ])('RFC 9126 §2.3: refuses %s as JSON', async (_what, fields, error) => {
     const answer = await push(fields);
     expect(answer.statusCode).toBe(error === 'invalid_client' ? 401 : 400);
     expect(answer.json()).toMatchObject({ error });

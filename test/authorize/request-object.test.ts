@@ -97,7 +97,7 @@ const get = (fields: Fields): Promise<LightMyRequestResponse> =>
 const push = (fields: Fields): Promise<LightMyRequestResponse> =>
   postForm(at, '/par', { ...credentials(client), ...fields });
 
-describe('RFC 9101 §5, §6: a signed object by value', () => {
+describe('RFC 9101 §4, §5, §6: a signed object by value', () => {
   test.each([
     ['RS256', 'rsa'],
     ['RS512', 'rsa'],
@@ -117,7 +117,7 @@ describe('RFC 9101 §5, §6: a signed object by value', () => {
     expect(answerTo(client, await get({ request_uri }))).toMatchObject({ code: expect.any(String) });
   });
 
-  test('§6.3: only what is inside counts, whatever stands outside', async () => {
+  test('RFC 9101 §6.3: only what is inside counts, whatever stands outside', async () => {
     const { code_verifier, code_challenge } = aVerifier();
     const request = await anObject({ code_challenge, code_challenge_method: 'S256', nonce: 'inner nonce' });
     const outside = {
@@ -139,7 +139,7 @@ describe('RFC 9101 §5, §6: a signed object by value', () => {
     expect((await push({ request, ...outside })).statusCode).toBe(201);
   });
 
-  test('§6.3: what is only outside is missing, and that goes to the redirect_uri inside', async () => {
+  test('RFC 9101 §6.3: what is only outside is missing, and that goes to the redirect_uri inside', async () => {
     const request = await anObject({ response_type: undefined });
     const answer = answerTo(client, await get({ request, response_type: 'code', scope: 'openid' }));
     expect(answer).toMatchObject({ error: 'invalid_request', state: 'inner state' });
@@ -149,7 +149,7 @@ describe('RFC 9101 §5, §6: a signed object by value', () => {
     expectErrorPage(await get({ request: await anObject({ redirect_uri: 'https://evil.example/cb' }) }));
   });
 
-  test('§4: max_age may be a number, claims an object, resource a list; other members are ignored', async () => {
+  test('RFC 9101 §4: max_age may be a number, claims an object, resource a list; other members are ignored', async () => {
     const request = await anObject({
       max_age: 3600,
       claims: { userinfo: { email: null } },

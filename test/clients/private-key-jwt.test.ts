@@ -57,7 +57,7 @@ const ask = (client_assertion: string, fields: Record<string, string | undefined
     ...fields,
   });
 
-describe('OpenID Connect Core §9, RFC 7523 §3: private_key_jwt', () => {
+describe('OpenID Connect Core §9, RFC 7523 §2.2, §3: private_key_jwt', () => {
   test('authenticates a client by what it signed', async () => {
     const answer = await ask(await anAssertion());
     expect(answer.statusCode).toBe(200);

@@ -63,7 +63,7 @@ const send = (body: object, to = at, { url = '/register', token }: { url?: strin
   });
 
 describe('RFC 7591 §2.3: software statements', () => {
-  test('§3.1.1: what it says comes before what the request says; §3.2.1: it comes back as it was', async () => {
+  test('RFC 7591 §3.1.1: what it says comes before what the request says; §3.2.1: it comes back as it was', async () => {
     const software_statement = await signed();
     const answer = await send({ ...DOCUMENT, software_statement, software_version: '9' });
     expect(answer.statusCode).toBe(201);
@@ -143,13 +143,13 @@ describe('RFC 7591 §2.3: software statements', () => {
     ['with a null byte', async () => `${await signed()}\0`],
     ['that is no text', () => ({ alg: 'none' })],
     ['without end', () => `a.${'b'.repeat(20_000)}.c`],
-  ])('§3.2.2: refuses one %s as invalid_software_statement', async (_what, make) => {
+  ])('RFC 7591 §3.2.2: refuses one %s as invalid_software_statement', async (_what, make) => {
     const answer = await send({ ...DOCUMENT, software_statement: await make() });
     expect([answer.statusCode, answer.json()]).toMatchObject([400, { error: 'invalid_software_statement' }]);
   });
 
   test.each(['https://stranger.example', 'constructor', '__proto__', `${ISSUER}/`])(
-    '§3.2.2: refuses one of %s as unapproved_software_statement',
+    'RFC 7591 §3.2.2: refuses one of %s as unapproved_software_statement',
     async (iss) => {
       const answer = await send({ ...DOCUMENT, software_statement: await signed({ ...CLAIMS, iss }) });
       expect([answer.statusCode, answer.json()]).toMatchObject([400, { error: 'unapproved_software_statement' }]);

@@ -59,7 +59,7 @@ describe('RFC 7591 §3: client registration', () => {
       expect(unsaid).not.toHaveProperty(name);
   });
 
-  test('§3.2.1: answers 201 with id, secret, and what manages them; the client works', async () => {
+  test('RFC 7591 §3.2.1: answers 201 with id, secret, and what manages them; the client works', async () => {
     const answer = await send('POST', '/register', { body: DOCUMENT });
     expect(answer.statusCode).toBe(201);
     expect(answer.headers['cache-control']).toBe('no-store');
@@ -78,7 +78,7 @@ describe('RFC 7591 §3: client registration', () => {
     expect(tokens.tokens.refresh_token).toBeUndefined();
   });
 
-  test('§2: members that are not understood, or are the operator’s to set, are ignored', async () => {
+  test('RFC 7591 §2: members that are not understood, or are the operator’s to set, are ignored', async () => {
     const document = await registered({
       ...DOCUMENT,
       skip_consent: true,
@@ -92,7 +92,7 @@ describe('RFC 7591 §3: client registration', () => {
     expect(document).not.toHaveProperty('made_up');
   });
 
-  test('§3.2.1: the answer has every member that was registered, and the client reads the same', async () => {
+  test('RFC 7591 §3.2.1: the answer has every member that was registered, and the client reads the same', async () => {
     const document = {
       redirect_uris: ['https://my.example/callback', 'https://my.example/other'],
       post_logout_redirect_uris: ['https://my.example/bye'],
@@ -157,7 +157,7 @@ describe('RFC 7591 §3: client registration', () => {
     ['a name that turns around', { client_name: 'Goog\u202Ele' }, 'invalid_client_metadata'],
     ['a null byte in a key', { jwks: { keys: [{ kty: 'EC', x: '\u0000' }] } }, 'invalid_client_metadata'],
     ['a private key in jwks', { jwks: { keys: [{ kty: 'EC', d: 'x' }] } }, 'invalid_client_metadata'],
-  ])('§3.2.2: refuses %s', async (_what, document, error) => {
+  ])('RFC 7591 §3.2.2: refuses %s', async (_what, document, error) => {
     const answer = await send('POST', '/register', { body: { ...DOCUMENT, ...document } });
     expect(answer.statusCode).toBe(400);
     expect(answer.json()).toMatchObject({ error });

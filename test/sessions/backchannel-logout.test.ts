@@ -74,7 +74,7 @@ test('Back-Channel Logout §2.4: a sign-out is told by a logout token, without n
   expect(payload.exp! - payload.iat!).toBeLessThanOrEqual(120);
 });
 
-test('clients that know nothing of the session, or do not want to be told, are not told', async () => {
+test('Back-Channel Logout §2.3: clients that know nothing of the session, or do not want to be told, are not told', async () => {
   const quiet = await aClient(at, { skip_consent: true });
   await aClient(at, { backchannel_logout_uri: uri });
   const { browser } = await someTokens(at, { client: quiet });
@@ -83,7 +83,7 @@ test('clients that know nothing of the session, or do not want to be told, are n
   expect(received).toEqual([]);
 });
 
-test('a client that fails is asked again, later and later, with a fresh jti each time', async () => {
+test('Back-Channel Logout §2.8: a client that fails is asked again, later and later, with a fresh jti each time', async () => {
   const client = await aClient(at, { backchannel_logout_uri: uri, skip_consent: true });
   const { browser } = await someTokens(at, { client });
   status = 500;

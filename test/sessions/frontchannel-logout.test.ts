@@ -47,7 +47,7 @@ const signOut = async (browser: TestBrowser, fields: Record<string, string> = {}
   return (await browser.post('/logout', form)).headers.location!;
 };
 
-test('§3: the page frames the client’s address with iss and sid, its own query kept, and names who is told', async () => {
+test('Front-Channel Logout §3: the page frames the client’s address with iss and sid, its own query kept, and names who is told', async () => {
   const { browser, sid } = await someone(framed);
   const location = await signOut(browser);
   expect(location).toMatch(/^https:\/\/id\.example\.test\/logout\/done\?sign_out=[\w-]+$/);
@@ -63,7 +63,7 @@ test('§3: the page frames the client’s address with iss and sid, its own quer
   expect(page.headers['clear-site-data']).toBe('"cache", "storage"');
 });
 
-test('§3: discovery says that clients can be told in frames, and of which session', async () => {
+test('Front-Channel Logout §3: discovery says that clients can be told in frames, and of which session', async () => {
   const metadata = (await at.app.inject('/.well-known/openid-configuration')).json<Record<string, unknown>>();
   expect(metadata).toMatchObject({ frontchannel_logout_supported: true, frontchannel_logout_session_supported: true });
 });
@@ -117,7 +117,7 @@ test('pages: clients that are told from server to server are named where the per
   expect(await signOut(two.browser, { id_token_hint: two.id_token, post_logout_redirect_uri: BYE })).toBe(BYE);
 });
 
-test('§3: a client that was granted nothing under the session is not told, nor of the sessions of others', async () => {
+test('Front-Channel Logout §3: a client that was granted nothing under the session is not told, nor of the sessions of others', async () => {
   const first = await someone(framed);
   const { browser } = await someone(quiet);
   expect(await signOut(browser)).toBe(DONE);
@@ -170,7 +170,7 @@ describe('decided: the page belongs to the browser that signed out', () => {
   });
 });
 
-describe('§2: registration', () => {
+describe('Front-Channel Logout §2: registration', () => {
   const register = (frontchannel_logout_uri: string, more: Parameters<typeof aClient>[1] = {}) =>
     aClient(at, { frontchannel_logout_uri, ...more });
 

@@ -94,7 +94,7 @@ describe('OpenID Connect Core §10.2: encrypted ID tokens', () => {
     expect(document).not.toHaveProperty('userinfo_encrypted_response_enc');
   });
 
-  test('§12.2: so is the ID token of a refresh, while the access token stays readable for its API', async () => {
+  test('OpenID Connect Core §12.2: so is the ID token of a refresh, while the access token stays readable for its API', async () => {
     const of = await client({ id_token_encrypted_response_alg: 'ECDH-ES', jwks: jwksOf(ec.jwk) });
     const { tokens } = await someTokens(at, { client: of, user, browser });
     const refreshed = (await refresh(at, of, tokens.refresh_token)).json<Tokens>();
@@ -103,7 +103,7 @@ describe('OpenID Connect Core §10.2: encrypted ID tokens', () => {
     expect(decode(refreshed.access_token).header).toMatchObject({ typ: 'at+jwt' });
   });
 
-  test('§3.1.2.1: a hint is the signed token inside; encrypted to the client it says nothing to us', async () => {
+  test('OpenID Connect Core §3.1.2.1: a hint is the signed token inside; encrypted to the client it says nothing to us', async () => {
     const { id_token, client: of } = await tokensOf({
       id_token_encrypted_response_alg: 'ECDH-ES',
       jwks: jwksOf(ec.jwk),
