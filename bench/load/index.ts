@@ -1,0 +1,32 @@
+/** Load: the tool that sends it, and what it reports. */
+import type { Amount, Load } from '../scenario.ts';
+import { fireAutocannon } from './autocannon.ts';
+import { fireWrk, hasWrk } from './wrk.ts';
+
+/** What came of a round. Milliseconds. */
+export interface Fired {
+  requests: number;
+  seconds: number;
+  p50: number;
+  p95: number;
+  p99: number;
+  errors: {
+    /** Answers of 400 and above. */
+    status: number;
+    /** Connections refused or cut. */
+    socket: number;
+    timeout: number;
+    /** Answers that should have brought the next request's value, and did not. */
+    lost: number;
+    /** Single-use values ran out before the time did: the rate is too low then. */
+    dry: number;
+  };
+}
+
+export type Fire = (origin: string, load: Load, amount: Amount) => Promise<Fired>;
+
+/** wrk, else autocannon, which is itself the bottleneck near the ceiling. */
+export const loadTool = (): { name: string; fire: Fire } =>
+  hasWrk() ? { name: 'wrk', fire: fireWrk } : { name: 'autocannon', fire: fireAutocannon };
+
+export const errorsOf = ({ errors }: Fired): number => Object.values(errors).reduce((sum, count) => sum + count, 0);
