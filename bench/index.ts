@@ -53,7 +53,7 @@ class Field {
     for (const { label, database } of this.#databases) {
       const level = scenario.logged ? 'info' : 'warn';
       const { server, world } = await this.#once(`${label} ${level}`, async () => {
-        const server = await this.#add(startPostern(database, level));
+        const server = await this.#add(startPostern(database, level, this.#options.set));
         return { server, world: await worldOf(server.origin, database, database.clients) };
       });
       found.push({ name: label, server, load: (amount) => scenario.postern(world, amount) });
@@ -94,7 +94,7 @@ function chosen({ only }: Options): Array<[string, Scenario]> {
 
 async function run(options: Options): Promise<void> {
   const selected = chosen(options);
-  const { name: tool, fire } = loadTool();
+  const { name: tool, fire } = loadTool(options.tool);
   const cluster = await startCluster();
   let field: Field | undefined;
   try {

@@ -13,6 +13,10 @@ export interface Options {
   /** An empty and a full database beside each other, instead of ceiling and peer. */
   compareRows: boolean;
   profile: boolean;
+  /** Of Postern's environment, beside what the benchmark sets. */
+  set: Record<string, string>;
+  /** Undefined: the better of those that are there. */
+  tool: string | undefined;
   output: string;
 }
 
@@ -24,7 +28,9 @@ export const USAGE = `npm run bench -- [options]
   --peer              oidc-provider beside us, with its data in memory
   --rows <n>          refresh tokens in the database beforehand, a tenth as many people: 500k, 10m
   --compare-rows      an empty database against one with --rows, in the same rounds
+  --set NAME=value    a variable of Postern's environment (repeatable)
   --profile           write a CPU profile of each scenario and name the functions that cost most
+  --tool <name>       wrk or autocannon (wrk where it is installed)
   --output <dir>      where the table, the figures and the plot go (bench/results)`;
 
 const SUFFIXES: Record<string, number> = { '': 1, k: 1000, m: 1_000_000 };
@@ -33,6 +39,12 @@ function count(name: string, text: string): number {
   const [, digits, suffix] = /^(\d{1,9})([km]?)$/i.exec(text) ?? [];
   if (digits === undefined) throw new TypeError(`--${name} is ${text}: must be a number such as 20, 500k or 10m`);
   return Number(digits) * SUFFIXES[suffix!.toLowerCase()]!;
+}
+
+function assignment(entry: string): [name: string, value: string] {
+  const [, name, value] = /^([A-Z_0-9]+)=(.*)$/.exec(entry) ?? [];
+  if (name === undefined) throw new TypeError(`--set is ${entry}: must be NAME=value`);
+  return [name, value!];
 }
 
 /** Reads the command line. @throws TypeError for what it does not know */
@@ -48,6 +60,8 @@ export function readOptions(args: string[]): Options {
       rows: { type: 'string', default: '0' },
       'compare-rows': { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
+      set: { type: 'string', multiple: true, default: [] },
+      tool: { type: 'string' },
       output: { type: 'string', default: 'bench/results' },
       help: { type: 'boolean', default: false },
     },
@@ -64,6 +78,8 @@ export function readOptions(args: string[]): Options {
     rows,
     compareRows: values['compare-rows'],
     profile: values.profile,
+    set: Object.fromEntries(values.set.map((entry) => assignment(entry))),
+    tool: values.tool,
     output: values.output,
   };
 }

@@ -25,8 +25,13 @@ export interface Fired {
 
 export type Fire = (origin: string, load: Load, amount: Amount) => Promise<Fired>;
 
-/** wrk, else autocannon, which is itself the bottleneck near the ceiling. */
-export const loadTool = (): { name: string; fire: Fire } =>
-  hasWrk() ? { name: 'wrk', fire: fireWrk } : { name: 'autocannon', fire: fireAutocannon };
+const tools: Record<string, Fire> = { wrk: fireWrk, autocannon: fireAutocannon };
+
+/** wrk, else autocannon, which is itself the bottleneck near the ceiling. @throws TypeError */
+export function loadTool(name: string = hasWrk() ? 'wrk' : 'autocannon'): { name: string; fire: Fire } {
+  const fire = tools[name];
+  if (!fire) throw new TypeError(`--tool is ${name}: must be ${Object.keys(tools).join(' or ')}`);
+  return { name, fire };
+}
 
 export const errorsOf = ({ errors }: Fired): number => Object.values(errors).reduce((sum, count) => sum + count, 0);

@@ -31,10 +31,9 @@ export function sharesIn(file: string): { homes: Share[]; functions: Share[]; id
     void map.set(name, (map.get(name) ?? 0) + value);
   for (const { id, callFrame } of nodes) {
     const self = time.get(id) ?? 0;
-    if (callFrame.functionName === '(idle)') {
-      idle += self;
-      continue;
-    }
+    if (callFrame.functionName === '(idle)') idle += self;
+    // The profiler itself, as it starts.
+    if (callFrame.functionName === '(idle)' || callFrame.url === 'node:inspector') continue;
     busy += self;
     const home = homeOf(callFrame);
     add(homes, home, self);

@@ -4,8 +4,12 @@ import type { Database } from '../database.ts';
 import { CODE_TTL } from '../world.ts';
 import { startServer, type Server } from './process.ts';
 
-/** Starts it; `log_level` is warn but for the row that shows the price of the log line. */
-export async function startPostern({ url }: Database, log_level: 'warn' | 'info'): Promise<Server> {
+/** Starts it; `log_level` is warn but for the row that shows the price of the log line. `set` wins over what stands here. */
+export async function startPostern(
+  { url }: Database,
+  log_level: 'warn' | 'info',
+  set: Readonly<Record<string, string>> = {},
+): Promise<Server> {
   const port = await freePort();
   const env = {
     DATABASE_URL: url,
@@ -17,6 +21,7 @@ export async function startPostern({ url }: Database, log_level: 'warn' | 'info'
     AUTHORIZATION_CODE_TTL: String(CODE_TTL),
     SIGNING_ALGS: 'RS256,ES256,EdDSA',
     ACCESS_TOKEN_SIGNING_ALG: 'ES256',
+    ...set,
   };
   const preload = ['./statements.ts'];
   return startServer({ script: '../../src/main.ts', args: ['serve'], port, env, preload, ready: '/readyz' });
