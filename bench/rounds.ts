@@ -50,7 +50,11 @@ export interface Plan {
 const WARM_UP_S = 1;
 /** For the warm-up, before any rate is known. */
 const FIRST_GUESS = 6000;
-const MARGIN = 1.5;
+/** Values made for a round: so many times what was used before, and enough for this many a second. */
+const MARGIN = 2;
+const LEAST = 1000;
+
+const valuesFor = (rate: number, seconds: number): number => Math.ceil(Math.max(rate * MARGIN, LEAST) * seconds);
 
 /** Measures all contestants of a scenario. @throws when a sample request is not answered as it should be */
 export async function hold(name: string, scenario: Scenario, contestants: Contestant[], plan: Plan): Promise<Result[]> {
@@ -66,7 +70,7 @@ export async function hold(name: string, scenario: Scenario, contestants: Contes
     // Each goes first now and then.
     for (let turn = 0; turn < measured.length; turn += 1) {
       const one = measured[(round + turn) % measured.length]!;
-      const amount = { connections, seconds, values: Math.ceil(one.best * seconds * MARGIN) + 100 };
+      const amount = { connections, seconds, values: valuesFor(one.best, seconds) };
       const load = await one.contestant.load(amount);
       const made = await measure(one.contestant, load, amount, fire);
       one.rounds.push(made);
@@ -75,7 +79,7 @@ export async function hold(name: string, scenario: Scenario, contestants: Contes
   }
   if (plan.profiles !== undefined) {
     const { contestant, best } = measured[0]!;
-    const amount = { connections, seconds, values: Math.ceil(best * seconds * MARGIN) + 100 };
+    const amount = { connections, seconds, values: valuesFor(best, seconds) };
     const load = await contestant.load(amount);
     const file = join(plan.profiles, `${name}.cpuprofile`);
     await contestant.server.profile(file, () => fire(contestant.server.origin, load, amount));

@@ -2,6 +2,7 @@
 import { fetch } from 'undici';
 import { register } from '../src/clients/register.ts';
 import { configWith, loadConfig, type Config } from '../src/config.ts';
+import { createOutbound } from '../src/platform/outbound.ts';
 import { random } from '../src/platform/random.ts';
 import { presets, type ClientMetadataInput } from '../src/protocol/client-metadata.ts';
 import { SIGNING_ALGS } from '../src/protocol/signing-alg.ts';
@@ -51,7 +52,13 @@ const configFor = (issuer: string): Config =>
 
 /** Who is there before the server starts, since it keeps them for seconds. */
 export async function people({ db }: Database): Promise<{ machine: Client; app: Client; jwtApp: Client; phc: string }> {
-  const deps = { db, random, passwords: createPasswordHasher(), config: configFor('http://localhost:1') };
+  const deps = {
+    db,
+    random,
+    passwords: createPasswordHasher(),
+    config: configFor('http://localhost:1'),
+    fetch: createOutbound({ allow: [] }),
+  };
   const now = new Date();
   await scopes.put(db, { name: 'jobs:read', description: null, claims: [], for_people: false, for_machines: true });
   for (const kind of KINDS) {
@@ -135,7 +142,16 @@ async function giveCodes(
         db,
         {
           code,
-          grant: { grant_id, expires_at, client_id, scope: scope.split(' '), resource: [], offline: true },
+          grant: {
+            grant_id,
+            expires_at,
+            client_id,
+            scope: scope.split(' '),
+            resource: [],
+            acr: '1',
+            requested_claims: null,
+            offline: true,
+          },
           redirect_uri: REDIRECT_URI,
           code_challenge: CHALLENGE,
           nonce: 'a nonce',
