@@ -34,4 +34,6 @@ export function loadTool(name: string = hasWrk() ? 'wrk' : 'autocannon'): { name
   return { name, fire };
 }
 
-export const errorsOf = ({ errors }: Fired): number => Object.values(errors).reduce((sum, count) => sum + count, 0);
+/** All of them; no answer at all is one, too. */
+export const errorsOf = ({ requests, errors }: Fired): number =>
+  Object.values(errors).reduce((sum, count) => sum + count, requests === 0 ? 1 : 0);
