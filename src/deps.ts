@@ -9,6 +9,7 @@ import type { Guesses } from './clients/guesses.ts';
 import type { ClientKeys } from './clients/jwks.ts';
 import type { Outbound } from './platform/outbound.ts';
 import type { PasswordHasher } from './users/factors/password.ts';
+import type { Refusals } from './events/refusals.ts';
 import type { Db } from './store/db.ts';
 import type { Random } from './store/handle.ts';
 
@@ -30,5 +31,7 @@ export interface Deps {
   readonly random: Random;
   /** Fetches what others name: guarded, bounded, one error for every failure. */
   readonly fetch: Outbound;
+  /** Why requests were refused, for operators. */
+  readonly refusals: Refusals;
   readonly log: Logger;
 }

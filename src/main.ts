@@ -13,6 +13,7 @@ import type { Deps } from './deps.ts';
 import { banner } from './dev/banner.ts';
 import { demoApplication } from './dev/demo.ts';
 import { seed } from './dev/seed.ts';
+import { createRefusals } from './events/refusals.ts';
 import { createKeyRing, ensureKeys } from './keys/index.ts';
 import { createSecrets } from './keys/secrets.ts';
 import { disciplinedClock, type DisciplinedClock } from './platform/clock.ts';
@@ -80,6 +81,7 @@ function buildDeps(config: Config, log: Deps['log'], db: Db, clock: DisciplinedC
     fetch,
     clientKeys: createClientKeys(fetch, () => performance.now()),
     requestUris: createRequestUris(fetch, () => performance.now()),
+    refusals: createRefusals(db, { retention: config.REFUSAL_RETENTION }),
     log,
   });
 }
@@ -127,6 +129,7 @@ async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
       readiness.closing = true;
       await Promise.all([app.close(), stopIpv6?.()]);
       await stopWorkers();
+      await deps.refusals.close(deps.clock()).catch((error: unknown) => log.warn({ err: error }, 'refusals were lost'));
       await db.destroy();
       await database.stop();
     });

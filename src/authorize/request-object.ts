@@ -11,6 +11,7 @@ import { repeatedParameter } from '../protocol/form-encoding.ts';
 import { DECRYPTION_ALGS } from '../protocol/key-alg.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
+import { listOf } from '../protocol/redaction.ts';
 import { isRequestObjectType, readRequestObject, signingAlgsOf } from '../protocol/request-object.ts';
 import type { Client } from '../store/clients.ts';
 import { reader } from './checks.ts';
@@ -26,7 +27,10 @@ export const mustSign = ({ config }: Pick<Deps, 'config'>, client: Client): bool
 /** The parameters that count: an object's, or those sent when there is none. @throws OAuthError */
 export async function openParameters(deps: Needs, client: Client, sent: Parameters, now: Date): Promise<Parameters> {
   if (sent['request'] === undefined && sent['request_uri'] === undefined) {
-    if (mustSign(deps, client)) throw invalidRequest('the request has to be a signed request object (RFC 9101)');
+    if (mustSign(deps, client)) {
+      const detail = { expected: 'request, or request_uri', received: 'neither' };
+      throw invalidRequest('the request has to be a signed request object (RFC 9101)', detail);
+    }
     return sent;
   }
   // RFC 6749 §3.1: also of what does not count.
@@ -50,7 +54,10 @@ export async function openParameters(deps: Needs, client: Client, sent: Paramete
 async function decrypt({ keys }: Needs, client: Client, object: string, now: Date): Promise<string> {
   if (object.split('.').length !== 5) return object;
   if (client.request_object_encryption_alg === null) {
-    throw invalidRequestObject('the client is not registered for encrypted request objects');
+    throw invalidRequestObject('the client is not registered for encrypted request objects', {
+      expected: 'a signed object',
+      received: 'an encrypted one',
+    });
   }
   const problems: string[] = [];
   try {
@@ -92,7 +99,10 @@ async function verify({ clientKeys }: Needs, client: Client, object: string): Pr
     if (!isRequestObjectType(typ)) throw new errors.JWTInvalid(`typ ${String(typ)} is not a request object's`);
     return utf8.decode(payload);
   } catch (error) {
-    throw invalidRequestObject('the request object is not signed with a key of the client', { cause: reasonOf(error) });
+    throw invalidRequestObject('the request object is not signed with a key of the client', {
+      cause: reasonOf(error),
+      expected: `a signature by a registered key, ${listOf(signingAlgsOf(client.request_object_signing_alg))}`,
+    });
   }
 }
 

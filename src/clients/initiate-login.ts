@@ -20,9 +20,16 @@ export function initiateLoginUrl(
   { login_hint, target_link_uri }: LoginHints,
 ): string {
   const { initiate_login_uri } = client;
-  if (initiate_login_uri === null) throw invalidRequest('this client registered no initiate_login_uri');
+  if (initiate_login_uri === null) {
+    const detail = { check: 'initiate_login', expected: 'initiate_login_uri', client_id: client.client_id } as const;
+    throw invalidRequest('this client registered no initiate_login_uri', detail);
+  }
   if (target_link_uri !== undefined && !isOwnPage(client, target_link_uri)) {
-    throw invalidRequest('target_link_uri is not at an origin of this client');
+    throw invalidRequest('target_link_uri is not at an origin of this client', {
+      check: 'initiate_login',
+      client_id: client.client_id,
+      received: target_link_uri,
+    });
   }
   const told = new URLSearchParams({
     iss: ISSUER,

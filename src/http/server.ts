@@ -4,8 +4,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Fastify, { LogController, type FastifyInstance, type FastifyReply } from 'fastify';
+import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
+import { invalidRequest } from '../protocol/error.ts';
+import { answerUnreadable } from './unreadable.ts';
+import { noted } from './refusal.ts';
 
 /** Bytes an OAuth form may have. */
 export const BODY_LIMIT = 65_536;
@@ -20,10 +23,11 @@ const FAREWELL_MS = 1_000;
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
-type Needs = Pick<Deps, 'config' | 'log' | 'random'>;
+type Needs = Pick<Deps, 'clock' | 'config' | 'log' | 'random' | 'refusals'>;
 
 /** An instance without routes. `ready` turns false when the process starts to close. */
-export function createServer({ config, log, random }: Needs): FastifyInstance {
+export function createServer(deps: Needs): FastifyInstance {
+  const { config, log, random } = deps;
   const limits = {
     maxHeaderSize: HEADER_LIMIT,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -48,12 +52,18 @@ export function createServer({ config, log, random }: Needs): FastifyInstance {
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : random(12).toString('base64url');
     },
     // Addresses that cannot be read reach no scope and no hook.
-    frameworkErrors: ({ statusCode = 400 }: { statusCode?: number }, _request: unknown, reply: FastifyReply) =>
+    frameworkErrors: ({ statusCode = 400 }: { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
+      const refusal = invalidRequest('the address is malformed', { check: 'address' });
+      noted(deps, request, refusal, statusCode);
+      const { error, error_description } = refusal;
       void reply
         .code(statusCode)
+        .header('x-request-id', request.id)
         .header('x-content-type-options', 'nosniff')
         .header('cache-control', 'no-store')
-        .send({ error: 'invalid_request', error_description: 'the address is malformed' }),
+        .send({ error, error_description });
+    },
+    clientErrorHandler: answerUnreadable(deps),
     routerOptions: {
       // The doors parse strictly themselves; what is kept here is the text.
       querystringParser: (text: string) => ({ text }),

@@ -2,6 +2,7 @@
 import type { Deps } from '../deps.ts';
 import { backchannelLogout } from './backchannel-logout.ts';
 import { clientLogos } from './client-logos.ts';
+import { keepRefusals } from './keep-refusals.ts';
 import { reapClients } from './reap-clients.ts';
 import { reloadKeys } from './reload-keys.ts';
 import { rotateKeys } from './rotate-keys.ts';
@@ -10,13 +11,14 @@ import type { Worker } from './worker.ts';
 
 type Needs = Pick<
   Deps,
-  'clientKeys' | 'clock' | 'config' | 'db' | 'directory' | 'fetch' | 'keys' | 'log' | 'random' | 'secrets'
+  'clientKeys' | 'clock' | 'config' | 'db' | 'directory' | 'fetch' | 'keys' | 'log' | 'random' | 'refusals' | 'secrets'
 >;
 type Make = (deps: Needs) => Worker;
 
 export const workers = {
   'backchannel-logout': backchannelLogout,
   'client-logos': clientLogos,
+  'keep-refusals': keepRefusals,
   'reap-clients': reapClients,
   'reload-keys': reloadKeys,
   'rotate-keys': rotateKeys,

@@ -9,6 +9,7 @@ import {
 } from '../../protocol/jwt-assertion.ts';
 import { numericDate, secondsAfter } from '../../protocol/numeric-date.ts';
 import { invalidClient, invalidRequest } from '../../protocol/error.ts';
+import { kindOf } from '../../protocol/redaction.ts';
 import type { Client } from '../../store/clients.ts';
 import * as replays from '../../store/replays.ts';
 import type { Method, ProofContext } from './method.ts';
@@ -16,9 +17,23 @@ import type { Method, ProofContext } from './method.ts';
 /** A signed assertion in the body. @throws OAuthError invalid_request, invalid_client when it cannot be read */
 export const privateKeyJwt: Method = ({ client_assertion, client_assertion_type }) => {
   if (client_assertion === undefined) return undefined;
-  if (client_assertion_type !== CLIENT_ASSERTION_TYPE) throw invalidRequest('client_assertion_type is not supported');
+  if (client_assertion_type !== CLIENT_ASSERTION_TYPE) {
+    const detail = {
+      check: 'client_assertion',
+      expected: CLIENT_ASSERTION_TYPE,
+      received: client_assertion_type,
+    } as const;
+    throw invalidRequest('client_assertion_type is not supported', detail);
+  }
   const client_id = claimedSubject(client_assertion);
-  if (client_id === undefined) throw invalidClient('client_assertion is not a JWT with a sub');
+  if (client_id === undefined) {
+    const detail = {
+      check: 'client_assertion',
+      expected: 'a JWT with a sub',
+      received: kindOf(client_assertion),
+    } as const;
+    throw invalidClient('client_assertion is not a JWT with a sub', detail);
+  }
   return { client_id, guessable: false, refute: (client, context) => refute(client, client_assertion, context) };
 };
 

@@ -22,7 +22,12 @@ export function register(app: FastifyInstance, deps: Deps): void {
 
   const mine = async (request: FastifyRequest): Promise<{ client: Client; token: string }> => {
     const token = bearerOf(request);
-    if (token === undefined) throw invalidToken('the registration access token is missing');
+    if (token === undefined)
+      throw invalidToken('the registration access token is missing', {
+        check: 'registration_access_token',
+        expected: 'Authorization: Bearer with the registration access token',
+        received: 'none',
+      });
     const { client_id } = request.params as { client_id: string };
     return { client: await authenticateRegistration(deps, client_id, token), token };
   };
