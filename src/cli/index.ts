@@ -102,7 +102,7 @@ function fill(command: Command, leaf: Leaf, process_: Process, finish: Finish): 
   command.action(async (...given: unknown[]) => {
     // A subject that does something alone has the same options, and the library gives them to it.
     const manner = command.optsWithGlobals<Manner>();
-    const first = argument === undefined || given[0] === undefined ? '' : String(given[0]);
+    const first = argument !== undefined && typeof given[0] === 'string' ? given[0] : '';
     const answer = await leaf.run(process_, { argument: first, options: manner });
     if (answer) finish(answer, manner);
   });

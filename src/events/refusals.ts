@@ -4,7 +4,7 @@
  * collects refusals on purpose fills neither this nor the table, and pushes nobody else's out.
  */
 import { clauseOf } from '../protocol/check.ts';
-import { OAuthError } from '../protocol/error.ts';
+import type { OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { printable, redact } from '../protocol/redaction.ts';
 import { isUnavailable, type Db } from '../store/db.ts';
@@ -147,7 +147,7 @@ export interface ExplainedRefusal extends Omit<store.Refusal, 'expires_bucket'> 
   clause: string | null;
 }
 
-const withClause = ({ expires_bucket: _, ...refusal }: store.Refusal): ExplainedRefusal => ({
+const withClause = ({ expires_bucket: _bucket, ...refusal }: store.Refusal): ExplainedRefusal => ({
   ...refusal,
   clause: (refusal.check !== null && clauseOf(refusal.check)) || null,
 });

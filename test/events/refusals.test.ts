@@ -3,7 +3,7 @@ import { CompiledQuery, sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createRefusals, findRefusals, listRefusals, type RefusedRequest } from '../../src/events/refusals.ts';
-import { invalidRequest, OAuthError } from '../../src/protocol/error.ts';
+import { invalidRequest, type OAuthError } from '../../src/protocol/error.ts';
 import { list, trim } from '../../src/store/refusals.ts';
 import { sweep } from '../../src/store/sweep.ts';
 import { sweepExpired } from '../../src/workers/sweep-expired.ts';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checks } from '../../src/authorize/checks.ts';
-import { rotateSecret } from '../../src/clients/register.ts';
+import { addSecretTo } from '../../src/clients/secrets.ts';
 import { CHECKS, type Check } from '../../src/protocol/check.ts';
 import { findRefusals } from '../../src/events/refusals.ts';
 import * as users from '../../src/users/accounts.ts';
@@ -358,7 +358,7 @@ describe('decided: every refusal is kept with the check that failed, its clause,
 
   test('a client secret that has expired is told from a wrong one', async () => {
     const client = await aClient(at);
-    await rotateSecret(at.deps, client.client_id, { overlap: 60 }, BY, at.clock.now());
+    await addSecretTo(at.deps, client.client_id, { overlap: 60 }, BY, at.clock.now());
     at.clock.advance(61);
     const answer = await token(client, { grant_type: 'client_credentials' });
     await expectExplained(answer, { check: 'client_secret', received: /the secret expired at 20/ });
