@@ -4,9 +4,9 @@ import type { Deps } from '../deps.ts';
 import { logRefused } from '../events/index.ts';
 import { clientId } from '../protocol/client-metadata.ts';
 import { invalidRequest, OAuthError, temporarilyUnavailable } from '../protocol/error.ts';
-import { listedParameters } from '../protocol/form-encoding.ts';
+import { decodeFormValue, type Pairs } from '../protocol/form-encoding.ts';
 import { isUnavailable } from '../store/db.ts';
-import { formOf, queryOf, requesterOf, textOf } from './request.ts';
+import { requesterOf } from './request.ts';
 
 export interface Refused {
   status: number;
@@ -78,12 +78,17 @@ function keep(
   refusals.note(refusal, { ...requesterOf(request), method, route, status, client_id: named }, clock());
 }
 
-/** The client that a browser's request names, readable or not: only what could be a client's name. Not for the log. */
-function namedIn(request: FastifyRequest): string | undefined {
+/**
+ * The client that a browser's request names, readable or not: only what could be a client's name. Not for the log. The query is
+ * not read a second time: it may be long.
+ */
+function namedIn({ query, body }: FastifyRequest): string | undefined {
+  const { text = '' } = (query ?? {}) as { text?: string };
+  const sent = /(?:^|&)client_id=([\w.~%:/-]{1,300})(?:&|$)/.exec(text)?.[1];
+  const pairs = Array.isArray(body) ? (body as Pairs) : [];
   try {
-    const parameters =
-      request.method === 'GET' ? queryOf(request, listedParameters) : formOf(request, listedParameters);
-    return clientId.safeParse(textOf(parameters, 'client_id')).data;
+    const named = sent === undefined ? pairs.find(([name]) => name === 'client_id')?.[1] : decodeFormValue(sent);
+    return clientId.safeParse(named?.slice(0, 300)).data;
   } catch {
     return undefined;
   }

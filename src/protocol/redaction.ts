@@ -4,13 +4,13 @@ import { createHash } from 'node:crypto';
 /** Characters kept of one text. */
 export const MAX_SHOWN = 500;
 /** Characters looked at: what lies beyond is cut before it costs anything. */
-const MAX_READ = 4000;
+const MAX_READ = 2000;
 
 /** Long enough, and mixed enough, to be a token, a code or a secret. */
 const RUN = /[A-Za-z0-9_+=~-]{20,}/g;
 const looksSecret = (run: string): boolean => /\d/.test(run) && /[A-Za-z]/.test(run);
 /** The password of a URL, and what a query carries under these names. */
-const IN_URL = /(\/\/[^/?#@\s]*:)[^/?#@\s]*@/g;
+const IN_URL = /(\/\/[^/?#@\s:]*:)[^/?#@\s]*@/g;
 const IN_QUERY = /((?:code|token|secret|password|assertion|verifier|key|state|nonce|session|sid)=)[^&#\s]*/gi;
 
 /** Printable, bounded text: nothing in it steers a terminal, and Postgres can hold it. */
@@ -25,7 +25,7 @@ export function printable(text: string, max: number = MAX_SHOWN): string {
  */
 export function redact(text: string, ours = ''): string {
   // What is cut in the middle of a run would be too short to be recognised.
-  const read = text.length > MAX_READ ? text.slice(0, MAX_READ).replace(/[A-Za-z0-9_+=~-]*$/, '') : text;
+  const read = text.length > MAX_READ ? text.slice(0, MAX_READ).replace(/(?<![A-Za-z0-9_+=~-])[A-Za-z0-9_+=~-]*$/, '') : text;
   const masked = read
     .replaceAll(IN_URL, '$1(hidden)@')
     .replaceAll(IN_QUERY, '$1(hidden)')
