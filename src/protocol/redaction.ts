@@ -25,7 +25,8 @@ export function printable(text: string, max: number = MAX_SHOWN): string {
  */
 export function redact(text: string, ours = ''): string {
   // What is cut in the middle of a run would be too short to be recognised.
-  const read = text.length > MAX_READ ? text.slice(0, MAX_READ).replace(/(?<![A-Za-z0-9_+=~-])[A-Za-z0-9_+=~-]*$/, '') : text;
+  const read =
+    text.length > MAX_READ ? text.slice(0, MAX_READ).replace(/(?<![A-Za-z0-9_+=~-])[A-Za-z0-9_+=~-]*$/, '') : text;
   const masked = read
     .replaceAll(IN_URL, '$1(hidden)@')
     .replaceAll(IN_QUERY, '$1(hidden)')
