@@ -34,6 +34,17 @@ const statementIssuers = list
   .transform((pairs) => pairs.map(([issuer, jwks_uri]) => ({ issuer: issuer!, jwks_uri: jwks_uri! })))
   .default([]);
 
+const webUrl = z.string().refine(isWebUrl, 'must be an http or https URL');
+
+const TRACES_SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+
 const environment = z.object({
   NODE_ENV: z.string().optional(),
   ISSUER: z.string().optional(),
@@ -96,6 +107,20 @@ const environment = z.object({
   AUTHORIZE_RATE_LIMIT: seconds(0, 10_000_000, 600),
   REFUSAL_RETENTION: seconds(0, 31_536_000, 604_800),
   REFUSAL_MAX_ROWS: integer(1000, 10_000_000, 100_000),
+  METRICS_HOST: z.string().min(1).default('127.0.0.1'),
+  METRICS_PORT: integer(0, 65_535, 9464),
+  // These are OpenTelemetry's: their names and words are the specification's.
+  OTEL_SDK_DISABLED: z.stringbool().default(false),
+  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webUrl.optional(),
+  OTEL_SERVICE_NAME: z.string().min(1).default('postern'),
+  OTEL_TRACES_SAMPLER: z.enum(TRACES_SAMPLERS).default('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .regex(/^(?:0|1|0?\.\d{1,9}|1\.0+)$/, 'must be a number from 0 to 1')
+    .transform(Number)
+    .default(1),
 });
 
 /** An address, or a range in CIDR notation. */
@@ -239,6 +264,16 @@ export function describeConfig(config: Config): Record<string, unknown> {
 /** The same configuration with other values: for tests, and for `dev`, which finds its own secrets and database. */
 export const configWith = (config: Config, changes: Partial<Config>): Config =>
   Object.freeze({ ...config, ...changes });
+
+/** Where traces go: to an endpoint that is named, or to the usual one if they are asked for. Undefined: there are none. */
+export function tracesEndpoint(config: Config): string | undefined {
+  const { OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER } = config;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: exact } = config;
+  if (OTEL_SDK_DISABLED || OTEL_TRACES_EXPORTER === 'none') return undefined;
+  if (exact !== undefined) return exact;
+  if (base === undefined && OTEL_TRACES_EXPORTER === undefined) return undefined;
+  return `${(base ?? 'http://localhost:4318').replace(/\/$/, '')}/v1/traces`;
+}
 
 /** As which server this environment is meant, by what it sets: only production needs an issuer or a database. */
 export function likelyMode(source: NodeJS.ProcessEnv = process.env): 'dev' | 'serve' {

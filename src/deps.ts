@@ -7,7 +7,9 @@ import type { RequestUris } from './authorize/request-uri.ts';
 import type { Directory } from './clients/directory.ts';
 import type { Guesses } from './clients/guesses.ts';
 import type { ClientKeys } from './clients/jwks.ts';
+import type { Metrics } from './platform/metrics.ts';
 import type { Outbound } from './platform/outbound.ts';
+import type { Tracing } from './platform/tracing.ts';
 import type { PasswordHasher } from './users/factors/password.ts';
 import type { Refusals } from './events/refusals.ts';
 import type { Db } from './store/db.ts';
@@ -34,4 +36,7 @@ export interface Deps {
   /** Why requests were refused, for operators. */
   readonly refusals: Refusals;
   readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Undefined unless somebody wants traces. */
+  readonly tracing: Tracing | undefined;
 }

@@ -8,8 +8,9 @@ import { adminResource } from './admin/index.ts';
 import { createDirectory } from './clients/directory.ts';
 import { createGuesses } from './clients/guesses.ts';
 import { createClientKeys } from './clients/jwks.ts';
-import { ConfigError, configWith, loadConfig, type Config, type Mode } from './config.ts';
+import { ConfigError, configWith, loadConfig, tracesEndpoint, type Config, type Mode } from './config.ts';
 import type { Deps } from './deps.ts';
+import type { MetricsListener } from './http/metrics.ts';
 import { banner } from './dev/banner.ts';
 import { demoApplication } from './dev/demo.ts';
 import { seed } from './dev/seed.ts';
@@ -18,12 +19,15 @@ import { createKeyRing, ensureKeys } from './keys/index.ts';
 import { createSecrets } from './keys/secrets.ts';
 import { disciplinedClock, type DisciplinedClock } from './platform/clock.ts';
 import { createLog } from './platform/log.ts';
+import { silence } from './platform/metrics.ts';
 import { createOutbound } from './platform/outbound.ts';
 import { attachPostgres, startPostgres, type RunningPostgres } from './platform/postgres/index.ts';
 import { random } from './platform/random.ts';
 import { ensureSecretFile, readSecretFile } from './platform/secret-file.ts';
 import { databaseTime, openDb, type Connection, type Db } from './store/db.ts';
 import { migrate, pendingMigrations } from './store/migrate.ts';
+import { GRANT_TYPES } from './protocol/client-metadata.ts';
+import { ERROR_CODES } from './protocol/error.ts';
 import { createPasswordHasher } from './users/factors/password.ts';
 import { startWorkers } from './workers/index.ts';
 
@@ -63,7 +67,13 @@ async function openDatabase(config: Config, log: Deps['log']): Promise<Database>
 }
 
 /** The real dependencies of one process. */
-function buildDeps(config: Config, log: Deps['log'], db: Db, clock: DisciplinedClock): Deps {
+function buildDeps(
+  config: Config,
+  log: Deps['log'],
+  db: Db,
+  clock: DisciplinedClock,
+  { metrics, tracing }: Pick<Deps, 'metrics' | 'tracing'>,
+): Deps {
   const secrets = createSecrets(config.SECRET_KEYS, random);
   // The demo application of development mode asks our own token endpoint.
   const own = config.mode === 'dev' ? [hostAndPort(config.ISSUER)] : [];
@@ -75,7 +85,7 @@ function buildDeps(config: Config, log: Deps['log'], db: Db, clock: DisciplinedC
     keys: createKeyRing(db, secrets),
     directory: createDirectory(db, () => performance.now(), [adminResource(config.ISSUER)]),
     guesses: createGuesses(db),
-    passwords: createPasswordHasher(),
+    passwords: createPasswordHasher(metrics.queued),
     clock: clock.now,
     random,
     fetch,
@@ -83,6 +93,8 @@ function buildDeps(config: Config, log: Deps['log'], db: Db, clock: DisciplinedC
     requestUris: createRequestUris(fetch, () => performance.now()),
     refusals: createRefusals(db, { retention: config.REFUSAL_RETENTION }),
     log,
+    metrics,
+    tracing,
   });
 }
 
@@ -102,14 +114,16 @@ async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
   }
   const database = await openDatabase(config, log);
   const onError = (error: Error): void => log.warn({ err: error }, 'a database connection broke');
-  const db = openDb(database.connection, { max: config.DATABASE_POOL_SIZE, onError });
+  const watched = await startWatching(config, log);
+  const onStatement = watched.tracing?.statement;
+  const db = openDb(database.connection, { max: config.DATABASE_POOL_SIZE, onError, onStatement });
   try {
     const clock = disciplinedClock();
     const discipline = (): Promise<void> => clock.discipline(() => databaseTime(db));
     await discipline();
     await prepareSchema(config, database.connection, db);
 
-    const deps = buildDeps(config, log, db, clock);
+    const deps = buildDeps(config, log, db, clock, watched);
     await ensureKeys(db, deps.secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], deps.clock());
     await deps.keys.reload();
     if (mode === 'dev') await seed(deps, deps.clock());
@@ -118,6 +132,7 @@ async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     const [{ buildApp }, { listenOnIpv6Too }] = await Promise.all([import('./app.ts'), import('./http/loopback.ts')]);
     const readiness = { closing: false };
     const app = await buildApp(deps, readiness);
+    const scrapes = await listenForMetrics(deps);
     const stopWorkers = startWorkers(deps, { clock: { every: DISCIPLINE_EVERY, run: discipline } });
     const listenTextResolver = (address: string): string => `listening at ${address}`;
     await app.listen({ host: config.HOST, port: config.PORT, listenTextResolver });
@@ -130,6 +145,7 @@ async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
       await Promise.all([app.close(), stopIpv6?.()]);
       await stopWorkers();
       await deps.refusals.close(deps.clock()).catch((error: unknown) => log.warn({ err: error }, 'refusals were lost'));
+      await Promise.all([scrapes?.close(), deps.tracing?.close()]);
       await db.destroy();
       await database.stop();
     });
@@ -143,6 +159,39 @@ async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     await db.destroy();
     await database.stop();
     throw error;
+  }
+}
+
+/** What counts and traces. Loaded here: commands need neither, and few servers need traces. */
+async function startWatching(config: Config, log: Deps['log']): Promise<Pick<Deps, 'metrics' | 'tracing'>> {
+  let [metrics, tracing] = [silence, undefined as Deps['tracing']];
+  if (config.METRICS_PORT !== 0) {
+    const { createMetrics } = await import('./platform/prometheus.ts');
+    metrics = createMetrics({ process: true, grants: [...GRANT_TYPES, 'login'], errors: ERROR_CODES });
+  }
+  const url = tracesEndpoint(config);
+  if (url !== undefined) {
+    const { createTracing } = await import('./platform/opentelemetry.ts');
+    const onProblem = (problem: string): void => log.warn({ problem }, 'traces could not be delivered');
+    const { OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG } = config;
+    const sampling = { sampler: OTEL_TRACES_SAMPLER, ratio: OTEL_TRACES_SAMPLER_ARG };
+    tracing = createTracing({ url, service_name: OTEL_SERVICE_NAME, ...sampling, onProblem });
+  }
+  return { metrics, tracing };
+}
+
+/** Opens /metrics. In development several servers on one machine are usual: only the first gets the address. */
+async function listenForMetrics(deps: Deps): Promise<MetricsListener | undefined> {
+  const { METRICS_HOST: host, METRICS_PORT: port, mode } = deps.config;
+  if (port === 0) return undefined;
+  const { listenForScrapes, watch } = await import('./http/metrics.ts');
+  watch(deps);
+  try {
+    return await listenForScrapes(deps, { host, port });
+  } catch (error) {
+    if (mode !== 'dev') throw error;
+    deps.log.warn((error as Error).message);
+    return undefined;
   }
 }
 
@@ -185,7 +234,7 @@ async function open<T>(work: (opened: Opened) => Promise<T>, { schema }: { schem
     const clock = disciplinedClock();
     await clock.discipline(() => databaseTime(db));
     if (schema !== 'any') await prepareSchema(config, connection, db);
-    const deps = buildDeps(config, log, db, clock);
+    const deps = buildDeps(config, log, db, clock, { metrics: silence, tracing: undefined });
     const migrate = (): Promise<string[]> => migrateWith(connection);
     return await work({ deps, migrate, place, secretFile, machineTime: disciplinedClock().now });
   } finally {

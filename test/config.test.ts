@@ -2,7 +2,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ConfigError, describeConfig, loadConfig, VARIABLES, type Config, type Mode } from '../src/config.ts';
+import {
+  ConfigError,
+  describeConfig,
+  loadConfig,
+  tracesEndpoint,
+  VARIABLES,
+  type Config,
+  type Mode,
+} from '../src/config.ts';
 
 const KEY = 'a secret key of at least 32 characters';
 const PRODUCTION = { ISSUER: 'https://id.example.test', DATABASE_URL: 'postgres://u:pw@db/postern', SECRET_KEYS: KEY };
@@ -209,6 +217,31 @@ test('config: ACR_VALUES are entries of a name and what it needs', () => {
   expect(problemsOf('command', { ACR_VALUES: 'silver' })).toEqual([
     'ACR_VALUES is "silver": must be name=methods entries, the methods joined by +',
   ]);
+});
+
+test.each<[NodeJS.ProcessEnv, string | undefined]>([
+  [{}, undefined],
+  [{ OTEL_SERVICE_NAME: 'id' }, undefined],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }, 'http://collector:4318/v1/traces'],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector/otlp/' }, 'https://collector/otlp/v1/traces'],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://b/x' }, 'http://b/x'],
+  [{ OTEL_TRACES_EXPORTER: 'otlp' }, 'http://localhost:4318/v1/traces'],
+  [{ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }, undefined],
+  [{ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/x' }, undefined],
+])('traces: traces are for those who ask for them: %j', (source, endpoint) => {
+  expect(tracesEndpoint(loadConfig('command', source))).toBe(endpoint);
+});
+
+test('metrics and traces: what cannot be done with metrics and traces is said', () => {
+  const wrong = {
+    METRICS_PORT: '65536',
+    OTEL_TRACES_EXPORTER: 'jaeger',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'grpc://collector:4317',
+    OTEL_TRACES_SAMPLER: 'sometimes',
+    OTEL_TRACES_SAMPLER_ARG: '1.5',
+  };
+  const problems = problemsOf('command', wrong);
+  expect(new Set(problems.map((problem) => problem.split(' ')[0]))).toEqual(new Set(Object.keys(wrong)));
 });
 
 test('the configuration is frozen', () => {

@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { loadConfig, VARIABLES } from '../src/config.ts';
+import { createMetrics } from '../src/platform/prometheus.ts';
+import { namesIn } from './support/scrape.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
@@ -11,7 +13,9 @@ const documents = [
   'README.md',
   'SECURITY.md',
   'CHANGELOG.md',
-  ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`),
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
 ];
 
 describe('configuration', () => {
@@ -33,6 +37,51 @@ describe('configuration', () => {
     expect(row?.[1]).toContain(value === '' ? 'none' : `\`${shown}\``);
   });
 });
+
+describe('metrics', async () => {
+  const { body } = await createMetrics({ process: true }).text();
+
+  test('docs/production.md lists every metric of ours, and none that does not exist', () => {
+    const ours = [...body.matchAll(/^# TYPE (postern_\w+) /gm)].map(([, name]) => name);
+    const listed = [...read('docs/production.md').matchAll(/^\| `(postern_\w+)` /gm)].map(([, name]) => name);
+    expect(ours.length).toBeGreaterThan(10);
+    expect(new Set(listed)).toEqual(new Set(ours));
+  });
+
+  test('docs/grafana-dashboard.json asks for metrics that exist, shows every one of ours, and can be imported', () => {
+    const dashboard = JSON.parse(read('docs/grafana-dashboard.json')) as Dashboard;
+    const charts = dashboard.panels.filter(({ type }) => type !== 'row');
+    const asked = [...charts.flatMap(({ targets = [] }) => targets), ...dashboard.templating.list].flatMap(
+      ({ expr, definition }) => (expr ?? definition ?? '').match(/\b(?:postern|process|nodejs)_\w+/g) ?? [],
+    );
+    const names = namesIn(body);
+    expect(asked.filter((name) => !names.has(name))).toEqual([]);
+    const family = (name: string): string => name.replace(/_(?:bucket|sum|count)$/, '');
+    const shown = new Set(asked.map(family));
+    const ours = new Set([...names].filter((name) => name.startsWith('postern_')).map(family));
+    expect([...ours].filter((name) => !shown.has(name))).toEqual([]);
+
+    expect([dashboard.id, dashboard.uid, dashboard.title]).toEqual([null, 'postern', 'Postern']);
+    const ids = dashboard.panels.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(charts.filter(({ targets, gridPos }) => !targets?.length || gridPos.x + gridPos.w > 24)).toEqual([]);
+    expect(charts.filter(({ datasource }) => datasource?.uid !== '${datasource}')).toEqual([]);
+  });
+});
+
+interface Dashboard {
+  id: null;
+  uid: string;
+  title: string;
+  panels: Array<{
+    id: number;
+    type: string;
+    gridPos: { x: number; w: number };
+    datasource?: { uid: string };
+    targets?: Array<{ expr: string; definition?: undefined }>;
+  }>;
+  templating: { list: Array<{ definition?: string; expr?: undefined }> };
+}
 
 describe('links', () => {
   const headings = (file: string): string[] =>

@@ -7,7 +7,7 @@ import { issueLoginToken } from '../tokens/login-token.ts';
 import { BUILT_IN_CLIENT } from '../tokens/verify.ts';
 import { signIn, type Credentials } from '../users/sign-in.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'passwords' | 'secrets' | 'random' | 'clock' | 'log'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'passwords' | 'secrets' | 'random' | 'clock' | 'log' | 'metrics'>;
 
 /** A sign-in of a browser: whose, the cookies to set, and which of the sessions it had it keeps. */
 export interface BrowserSignIn {
@@ -39,6 +39,6 @@ export async function signInForToken(deps: Needs, credentials: Credentials, by: 
   const { sid } = await startSession(deps, person, start, by, now);
   const { sub, amr, acr } = person;
   const { response, jti } = await issueLoginToken(deps, { sid, sub, amr, acr }, now);
-  logIssued(deps.log, by, { grant_type: 'login', client_id: BUILT_IN_CLIENT, sub, jti });
+  logIssued(deps, by, { grant_type: 'login', client_id: BUILT_IN_CLIENT, sub, jti });
   return response;
 }

@@ -1,9 +1,9 @@
 /**
  * What happened. Two channels: rows in audit_events for what people and operators must be able to ask about later, and
- * one structured log line for every token issued and every refusal. Rows are written by the flow that does the thing,
- * in its transaction.
+ * one structured log line for every token issued and every refusal, which are counted, too. Rows are written by the flow
+ * that does the thing, in its transaction.
  */
-import type { Logger } from 'pino';
+import type { Deps } from '../deps.ts';
 import type { OAuthError } from '../protocol/error.ts';
 import { append, type AuditRow } from '../store/audit-log.ts';
 import type { Db, Trx } from '../store/db.ts';
@@ -61,24 +61,32 @@ const whoOf = (by: Actor): Partial<Pick<AuditRow, 'actor' | 'ip' | 'request_id'>
   ...('ip' in by && { ip: by.ip, request_id: by.request_id }),
 });
 
+type Needs = Pick<Deps, 'log' | 'metrics'>;
+
 /** The log line of a token response. */
 export function logIssued(
-  log: Logger,
+  { log, metrics }: Needs,
   by: Requester,
   issued: { grant_type: string; client_id: string; sub: string; jti: string; gid?: string | undefined },
 ): void {
+  metrics.issued(issued.grant_type);
   log.info({ event: 'token_issued', request_id: by.request_id, ...issued }, 'token issued');
 }
 
 /** The log line of a refusal: what the caller was told, and what only we know. */
-export function logRefused(log: Logger, request_id: string, refusal: OAuthError, client_id?: string): void {
+export function logRefused({ log, metrics }: Needs, request_id: string, refusal: OAuthError, client_id?: string): void {
   const { error, error_description, cause, failed } = refusal;
+  metrics.refused(error);
   const why = cause instanceof Error ? cause.message : cause;
   const { check } = failed;
   log.info({ event: 'refused', request_id, client_id, error, error_description, check, cause: why }, 'refused');
 }
 
 /** The log line of a request that an operator was refused. */
-export function logProblem(log: Logger, request_id: string, { code, detail }: { code: string; detail: string }): void {
+export function logProblem(
+  log: Needs['log'],
+  request_id: string,
+  { code, detail }: { code: string; detail: string },
+): void {
   log.info({ event: 'refused', request_id, error: code, error_description: detail }, 'refused');
 }

@@ -11,7 +11,7 @@ import { claimsFor, requestedClaims } from '../users/claims.ts';
 
 export type GrantDeps = Pick<
   Deps,
-  'config' | 'db' | 'directory' | 'keys' | 'clientKeys' | 'random' | 'secrets' | 'log'
+  'config' | 'db' | 'directory' | 'keys' | 'clientKeys' | 'random' | 'secrets' | 'log' | 'metrics'
 >;
 
 /** Where a token request stands once the shared phases have passed. */

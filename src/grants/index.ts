@@ -63,7 +63,7 @@ export async function exchange(
   // From here on nothing can be refused: what the grant wrote has committed.
   const { response, jti } = await issue(deps, authorization, { seal }, now);
   const { sub, person } = authorization;
-  logIssued(deps.log, by, { grant_type, client_id: client.client_id, sub, jti, gid: person?.grant_id });
+  logIssued(deps, by, { grant_type, client_id: client.client_id, sub, jti, gid: person?.grant_id });
   return response;
 }
 

@@ -1,13 +1,16 @@
 /** Volume limits, counted per process and address. What is guessed is counted elsewhere, in the database. */
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, RouteShorthandOptions } from 'fastify';
+import type { Deps } from '../deps.ts';
 import { tooManyRequests } from '../protocol/error.ts';
+import { UNROUTED } from './server.ts';
 
 /** Makes `limited` work in this scope. */
-export async function rateLimits(app: FastifyInstance): Promise<void> {
+export async function rateLimits(app: FastifyInstance, { metrics }: Pick<Deps, 'metrics'>): Promise<void> {
   await app.register(rateLimit, {
     global: false,
     enableDraftSpec: true,
+    onExceeded: ({ routeOptions }) => metrics.limited(routeOptions.url ?? UNROUTED),
     errorResponseBuilder: (_request, { ttl, max }) =>
       tooManyRequests('too many requests, slow down', {
         retry_after: Math.max(1, Math.ceil(ttl / 1000)),

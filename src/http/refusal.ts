@@ -13,7 +13,7 @@ export interface Refused {
   refusal: OAuthError;
 }
 
-type Needs = Pick<Deps, 'log' | 'refusals' | 'clock'>;
+type Needs = Pick<Deps, 'clock' | 'log' | 'metrics' | 'refusals'>;
 
 /** Seconds after which a request that met a missing database may come again. */
 const RETRY_AFTER = 1;
@@ -23,14 +23,15 @@ const RETRY_AFTER = 1;
  * `client_id` is who the request said it was, for operators.
  */
 export function refused(error: unknown, request: FastifyRequest, deps: Needs, client_id?: string): Refused {
-  const { log } = deps;
   if (error instanceof OAuthError) return noted(deps, request, error, error.status, client_id);
+  const { log, metrics } = deps;
   if (isUnavailable(error)) {
     log.warn({ err: error, request_id: request.id }, 'the database is not available');
     const refusal = temporarilyUnavailable('the server cannot answer right now, try again', {
       retry_after: RETRY_AFTER,
       check: 'database',
     });
+    metrics.refused(refusal.error);
     keep(deps, request, refusal, refusal.status, client_id);
     return { status: refusal.status, refusal };
   }
@@ -48,6 +49,7 @@ export function refused(error: unknown, request: FastifyRequest, deps: Needs, cl
     check: 'defect',
     received,
   });
+  metrics.refused(refusal.error);
   keep(deps, request, refusal, refusal.status, client_id);
   return { status: refusal.status, refusal };
 }
@@ -60,7 +62,7 @@ export function noted(
   status: number,
   client_id?: string,
 ): Refused {
-  logRefused(deps.log, request.id, refusal, refusal.explanation.client_id ?? client_id);
+  logRefused(deps, request.id, refusal, refusal.explanation.client_id ?? client_id);
   keep(deps, request, refusal, status, client_id);
   return { status, refusal };
 }

@@ -9,6 +9,7 @@ import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../protocol/error.ts';
 import { answerUnreadable } from './unreadable.ts';
 import { noted } from './refusal.ts';
+import { traced } from './tracing.ts';
 
 /** Bytes an OAuth form may have. */
 export const BODY_LIMIT = 65_536;
@@ -23,11 +24,14 @@ const FAREWELL_MS = 1_000;
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
-type Needs = Pick<Deps, 'clock' | 'config' | 'log' | 'random' | 'refusals'>;
+/** What stands for the route of a request that has none: its address is anybody's invention. */
+export const UNROUTED = 'unknown';
+
+type Needs = Pick<Deps, 'clock' | 'config' | 'log' | 'metrics' | 'random' | 'refusals' | 'tracing'>;
 
 /** An instance without routes. `ready` turns false when the process starts to close. */
 export function createServer(deps: Needs): FastifyInstance {
-  const { config, log, random } = deps;
+  const { config, log, metrics, random, tracing } = deps;
   const limits = {
     maxHeaderSize: HEADER_LIMIT,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -81,6 +85,7 @@ export function createServer(deps: Needs): FastifyInstance {
       : (Fastify({ ...options, http: limits }) as unknown as FastifyInstance);
   app.server.maxConnections = MAX_CONNECTIONS;
 
+  if (tracing) traced(app, tracing, UNROUTED);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done();
@@ -100,10 +105,12 @@ export function createServer(deps: Needs): FastifyInstance {
   });
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions, id } = request;
+    const route = routeOptions.url ?? UNROUTED;
+    metrics.answered(method, route, reply.statusCode, reply.elapsedTime / 1000);
     log.info(
       {
         method,
-        route: routeOptions.url ?? 'unknown',
+        route,
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime * 10) / 10,
         ip: request.ip,

@@ -5,7 +5,7 @@ import { logRefused } from '../events/index.ts';
 import { invalidRequest } from '../protocol/error.ts';
 import { addressPrefix } from './network.ts';
 
-type Needs = Pick<Deps, 'clock' | 'log' | 'random' | 'refusals'>;
+type Needs = Pick<Deps, 'clock' | 'log' | 'random' | 'refusals' | 'metrics'>;
 
 /** By Node's codes: RFC 6585 §5, RFC 9110 §15.5.9. */
 const STATUS: Record<string, readonly [status: number, reason: string, sentence: string]> = {
@@ -16,7 +16,7 @@ const MALFORMED = [400, 'Bad Request', 'this is not HTTP'] as const;
 
 /** For `clientErrorHandler`. Of a connection that is gone nothing is said. */
 export const answerUnreadable =
-  ({ clock, log, random, refusals }: Needs) =>
+  ({ clock, log, metrics, random, refusals }: Needs) =>
   (error: Error & { code?: string }, socket: Socket): void => {
     const { code = 'unknown' } = error;
     if (code === 'ECONNRESET' || socket.destroyed) return;
@@ -24,7 +24,7 @@ export const answerUnreadable =
     const request_id = random(12).toString('base64url');
     const ip = socket.remoteAddress ?? 'unknown';
     const refusal = invalidRequest(sentence, { check: 'http', received: code });
-    logRefused(log, request_id, refusal);
+    logRefused({ log, metrics }, request_id, refusal);
     const where = { ip, network: addressPrefix(ip), request_id, method: 'unknown', route: 'unknown', status };
     refusals.note(refusal, where, clock());
     const body = JSON.stringify({ error: refusal.error, error_description: sentence });

@@ -5,8 +5,8 @@
  */
 import { createHash } from 'node:crypto';
 import { importJWK, type CryptoKey, type JWK, type KeyObject } from 'jose';
-import { KEY_ALGS, useOf, type DecryptionAlg } from '../protocol/key-alg.ts';
-import { secondsAfter } from '../protocol/numeric-date.ts';
+import { KEY_ALGS, useOf, type DecryptionAlg, type KeyAlg } from '../protocol/key-alg.ts';
+import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 import type { Db } from '../store/db.ts';
 import * as store from '../store/keys.ts';
@@ -70,6 +70,8 @@ export interface KeyRing {
    * are up to date: a server with other SECRET_KEYS may have made it. @returns the ids of those
    */
   reload(): Promise<{ unreadable: string[] }>;
+  /** The keys in use now, and for how many seconds each has been. */
+  ages(now: Date): Array<{ alg: KeyAlg; use: 'sig' | 'enc'; seconds: number }>;
   readonly ready: boolean;
 }
 
@@ -179,6 +181,10 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
       }
       return published.document;
     },
+    ages: (now) =>
+      loaded
+        .filter((key) => stateOf(key, now) === 'active')
+        .map(({ row: { alg, activates_at } }) => ({ alg, use: useOf(alg), seconds: secondsUntil(now, activates_at) })),
   };
 }
 

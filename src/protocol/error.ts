@@ -48,6 +48,7 @@ const catalogue = {
 } as const satisfies Record<string, number>;
 
 export type ErrorCode = keyof typeof catalogue;
+export const ERROR_CODES = Object.keys(catalogue) as ErrorCode[];
 
 /**
  * Why, for those who run the server: kept with the request's id, and never told to the caller. No secret may be in it:

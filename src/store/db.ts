@@ -15,6 +15,8 @@ export interface PoolOptions {
   max: number;
   /** Called when an idle connection breaks; without a listener that would end the process. */
   onError?: (error: Error) => void;
+  /** Called after every statement with its text, which has places for its parameters, not their values. */
+  onStatement?: ((sql: string, ms: number, failed: boolean) => void) | undefined;
   /** Milliseconds a statement may take; 0 is no limit (migrations). */
   statementTimeout?: number;
 }
@@ -41,7 +43,23 @@ export function openDb(connection: Connection, options: PoolOptions): Db {
   pool.on('error', options.onError ?? (() => {}));
   // A connection that breaks in use may say so twice: first to its query, then to nobody, which would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
-  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+  const { onStatement } = options;
+  const db = new Kysely<Database>({
+    dialect: new PostgresDialect({ pool }),
+    ...(onStatement && {
+      log: ({ level, query, queryDurationMillis }) => onStatement(query.sql, queryDurationMillis, level === 'error'),
+    }),
+  });
+  pools.set(db, pool);
+  return db;
+}
+
+const pools = new WeakMap<Db, pg.Pool>();
+
+/** How many connections a database has open, how many of them idle, and how many requests wait for one. */
+export function poolState(db: Db): { total: number; idle: number; waiting: number } {
+  const { totalCount = 0, idleCount = 0, waitingCount = 0 } = pools.get(db) ?? {};
+  return { total: totalCount, idle: idleCount, waiting: waitingCount };
 }
 
 /**

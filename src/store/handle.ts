@@ -28,6 +28,9 @@ export const sha256 = (text: string | Buffer): Buffer => createHash('sha256').up
 /** Days since the epoch. A row of bucket b has expired by the end of day b. */
 export const bucketOf = (expires_at: Date): number => Math.floor(expires_at.getTime() / DAY_MS);
 
+/** When the rows of a bucket have all expired. */
+export const endOfBucket = (bucket: number): Date => new Date((bucket + 1) * DAY_MS);
+
 /** A new handle with 256 random bits for a row that expires at `expires_at`. */
 export const drawHandle = (random: Random, expires_at: Date): Handle => handleFrom(bucketOf(expires_at), random(32));
 

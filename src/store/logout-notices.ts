@@ -54,6 +54,20 @@ export async function forget(trx: Trx, client_id: string): Promise<void> {
   await trx.deleteFrom('logout_notices').where('client_id', '=', client_id).execute();
 }
 
+/** More are not counted: it is enough to know that there are many. */
+const COUNT_UP_TO = 10_000;
+
+/** How many notices wait, since when the oldest of them, and how many were given up. */
+export async function outstanding(db: Db): Promise<{ waiting: number; oldest: Date | null; dead: number }> {
+  const { rows } = await sql<{ waiting: number; oldest: Date | null; dead: number }>`
+    select
+      (select count(*)::int from (select from logout_notices where dead_at is null limit ${COUNT_UP_TO}) n) as waiting,
+      (select created_at from logout_notices where dead_at is null order by notice_id limit 1) as oldest,
+      (select count(*)::int from (select from logout_notices where dead_at is not null limit ${COUNT_UP_TO}) n) as dead
+  `.execute(db);
+  return rows[0]!;
+}
+
 /** What could not be delivered, latest first. */
 export const dead = (db: Db, limit: number): Promise<LogoutNotice[]> =>
   db

@@ -1,7 +1,7 @@
 /** Removing what is past its retention, in small batches that skip whatever somebody else holds. */
 import { sql } from 'kysely';
 import type { Db } from './db.ts';
-import { bucketOf } from './handle.ts';
+import { bucketOf, endOfBucket } from './handle.ts';
 
 /**
  * The short-lived tables with the second half of their key. A row goes when its bucket's day is over: for codes and
@@ -23,6 +23,15 @@ const SHORT_LIVED = {
 } as const;
 
 const BATCH = 1000;
+
+/** Since when the oldest row of these tables could have been removed; undefined when there is none. */
+export async function overdueSince(db: Db, now: Date): Promise<Date | undefined> {
+  const first = (table: string) => sql`(select min(expires_bucket) from ${sql.table(table)})`;
+  const { rows } = await sql<{ bucket: number | null }>`
+    select least(${sql.join(Object.keys(SHORT_LIVED).map(first))}) as bucket`.execute(db);
+  const { bucket = null } = rows[0] ?? {};
+  return bucket === null || bucket >= bucketOf(now) ? undefined : endOfBucket(bucket);
+}
 
 /** Removes one batch from each table; returns how many rows went. Call again while that is not 0. */
 export async function sweep(db: Db, now: Date, failures_before: Date): Promise<number> {

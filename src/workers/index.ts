@@ -11,7 +11,18 @@ import type { Worker } from './worker.ts';
 
 type Needs = Pick<
   Deps,
-  'clientKeys' | 'clock' | 'config' | 'db' | 'directory' | 'fetch' | 'keys' | 'log' | 'random' | 'refusals' | 'secrets'
+  | 'clientKeys'
+  | 'clock'
+  | 'config'
+  | 'db'
+  | 'directory'
+  | 'fetch'
+  | 'keys'
+  | 'log'
+  | 'metrics'
+  | 'random'
+  | 'refusals'
+  | 'secrets'
 >;
 type Make = (deps: Needs) => Worker;
 
@@ -37,7 +48,9 @@ export function startWorkers(deps: Needs, more: Readonly<Record<string, Worker>>
       busy = true;
       try {
         await run();
+        deps.metrics.worked(name, deps.clock());
       } catch (error) {
+        deps.metrics.worked(name, undefined);
         deps.log.warn({ err: error, worker: name }, 'a worker failed; it will try again');
       } finally {
         busy = false;

@@ -12,6 +12,7 @@ import { createRefusals } from '../../src/events/refusals.ts';
 import { createKeyRing, ensureKeys } from '../../src/keys/index.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { createLog } from '../../src/platform/log.ts';
+import { createMetrics } from '../../src/platform/prometheus.ts';
 import { createOutbound } from '../../src/platform/outbound.ts';
 import { random } from '../../src/platform/random.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
@@ -61,6 +62,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   const secrets = createSecrets(config.SECRET_KEYS, random);
   const fetch = options.fetch ?? createOutbound({ allow: config.OUTBOUND_ALLOW });
   const { db } = database;
+  const metrics = createMetrics();
   const deps: Deps = {
     config,
     db,
@@ -68,7 +70,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     keys: createKeyRing(db, secrets),
     directory: createDirectory(db, () => clock.now().getTime(), [adminResource(config.ISSUER)]),
     guesses: createGuesses(db),
-    passwords: createPasswordHasher(),
+    passwords: createPasswordHasher(metrics.queued),
     clock: clock.now,
     random,
     fetch,
@@ -76,6 +78,8 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     requestUris: createRequestUris(fetch, () => clock.now().getTime()),
     refusals: createRefusals(db, { retention: config.REFUSAL_RETENTION }),
     log,
+    metrics,
+    tracing: undefined,
   };
   await ensureKeys(db, secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], clock.now());
   await deps.keys.reload();

@@ -110,6 +110,8 @@ function launch(command: string, port: number, env: Record<string, string | unde
     SECRET_KEYS: SECRET_KEY,
     LOGIN_RATE_LIMIT: '0',
     AUTHORIZE_RATE_LIMIT: '0',
+    // Many servers run at once, and there is one port by default.
+    METRICS_PORT: '0',
   };
   const variables = { ...inherited, ...own, ...env };
   const child = spawn(process.execPath, [MAIN, command], {

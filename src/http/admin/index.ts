@@ -16,7 +16,7 @@ const BODY_LIMIT = 262_144;
 /** Registers the admin API under the issuer's path. */
 export async function admin(app: FastifyInstance, deps: Deps): Promise<void> {
   await app.register(accepts);
-  await rateLimits(app);
+  await rateLimits(app, deps);
   app.decorateRequest('principal', null);
   app.removeAllContentTypeParsers();
   const parser = app.getDefaultJsonParser('error', 'error');

@@ -9,12 +9,13 @@ import { Challenged } from './authorize.ts';
 
 /** Answers with a problem, and logs it: refusals as such, a database that is away as a warning, defects as errors. */
 export function answerProblem(
-  deps: Pick<Deps, 'config' | 'log'>,
+  deps: Pick<Deps, 'config' | 'log' | 'metrics'>,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
   const problem = named(deps, error, request);
+  deps.metrics.refused(problem.code);
   if (problem instanceof Challenged) {
     const said = [`realm="${deps.config.ISSUER}"`, problem.challenge].filter((part) => part !== '').join(', ');
     reply.header('www-authenticate', `Bearer ${said}`);

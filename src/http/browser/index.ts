@@ -34,7 +34,7 @@ export async function browser(
   await app.register(formbody, { bodyLimit: BODY_LIMIT, parser: formBodyParser });
   await app.register(cookie);
   await app.register(accepts);
-  await rateLimits(app);
+  await rateLimits(app, deps);
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'no-store');
     // Not no-referrer: with that, browsers send `Origin: null` with our own forms.

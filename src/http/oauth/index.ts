@@ -22,7 +22,7 @@ import { userinfo } from './userinfo.ts';
 export async function oauth(app: FastifyInstance, deps: Deps): Promise<void> {
   await app.register(formbody, { bodyLimit: BODY_LIMIT, parser: formBodyParser });
   app.removeContentTypeParser(['application/json', 'text/plain']);
-  await rateLimits(app);
+  await rateLimits(app, deps);
   answerAsOAuth(app, deps);
   for (const endpoint of [token, userinfo, introspect, revoke, par, deviceAuthorization, discovery, jwks]) {
     endpoint(app, deps);

@@ -1,6 +1,7 @@
 /** Passwords: argon2id in PHC form, hashed off the event loop by few at a time. */
 import argon2 from 'argon2';
 import pLimit from 'p-limit';
+import type { Deps } from '../../deps.ts';
 import { temporarilyUnavailable } from '../../protocol/error.ts';
 
 /** Parameters of new hashes (OWASP: at least 19 MiB, 2 passes, 1 lane). Older hashes are replaced at the next sign-in. */
@@ -17,6 +18,8 @@ export const PASSWORD_MAX_BYTES = 1024;
 export interface PasswordHasher {
   /** Runs work that will hash, when its turn comes. @throws OAuthError temporarily_unavailable when too many wait */
   turn<T>(work: () => Promise<T>): Promise<T>;
+  /** How many have their turn, and how many wait for it. */
+  readonly load: { hashing: number; waiting: number };
   hash(password: string): Promise<string>;
   /** Compares; without a hash it compares with a decoy, so that an unknown account takes as long as a known one. */
   verify(phc: string | null, password: string): Promise<boolean>;
@@ -24,7 +27,8 @@ export interface PasswordHasher {
   isOutdated(phc: string): boolean;
 }
 
-export function createPasswordHasher(): PasswordHasher {
+/** @param queued is told when somebody begins to wait, and what it returns when that is over */
+export function createPasswordHasher(queued: Deps['metrics']['queued'] = () => () => {}): PasswordHasher {
   const limit = pLimit(CONCURRENT);
   let decoy: Promise<string> | undefined;
   return {
@@ -35,7 +39,14 @@ export function createPasswordHasher(): PasswordHasher {
           check: 'sign_in_queue',
         });
       }
-      return limit(work);
+      const waited = queued();
+      return limit(() => {
+        waited();
+        return work();
+      });
+    },
+    get load() {
+      return { hashing: limit.activeCount, waiting: limit.pendingCount };
     },
     hash: (password) => argon2.hash(prepared(password), PARAMETERS),
     async verify(phc, password) {

@@ -1,0 +1,102 @@
+/** Metrics by prom-client, which only this file knows: the one list of names, labels and buckets. */
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Metrics, Sources } from './metrics.ts';
+
+/** Seconds. A token takes a few milliseconds, a password some fifty, and no request more than thirty seconds. */
+const REQUEST_BUCKETS = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const QUEUE_BUCKETS = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+export interface PrometheusOptions {
+  /** Also the process': memory, CPU, event loop, garbage collection. They go on until it ends. */
+  process?: boolean;
+  /** Words that are shown with 0 before they first happen, so that a rate has a beginning. */
+  grants?: readonly string[];
+  errors?: readonly string[];
+}
+
+/** A registry of its own: several of them do not meet. */
+export function createMetrics({ process = false, grants = [], errors = [] }: PrometheusOptions = {}): Metrics {
+  const registry = new Registry();
+  if (process) collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const counter = (name: string, help: string, ...labelNames: string[]): Counter =>
+    new Counter({ name, help, labelNames, registers });
+  const gauge = (name: string, help: string, ...labelNames: string[]): Gauge =>
+    new Gauge({ name, help, labelNames, registers });
+  const histogram = (name: string, help: string, buckets: number[], ...labelNames: string[]): Histogram =>
+    new Histogram({ name, help, buckets, labelNames, registers });
+
+  const requests = counter('postern_http_requests_total', 'Requests answered.', 'method', 'route', 'status');
+  const durations = histogram(
+    'postern_http_request_duration_seconds',
+    'From the first byte of a request to the last of its answer.',
+    REQUEST_BUCKETS,
+    'method',
+    'route',
+  );
+  const refusals = counter('postern_refusals_total', 'Requests refused, by the error that was answered.', 'error');
+  const limits = counter('postern_rate_limited_total', 'Requests refused by a volume limit.', 'route');
+  const tokens = counter('postern_tokens_issued_total', 'Token responses, by what was exchanged.', 'grant_type');
+  const waits = histogram('postern_password_wait_seconds', 'Waiting for a turn to hash a password.', QUEUE_BUCKETS);
+  const turns = counter('postern_worker_runs_total', 'Turns of the workers.', 'worker', 'outcome');
+  const successes = gauge(
+    'postern_worker_last_success_timestamp_seconds',
+    'When a worker last succeeded in this process.',
+    'worker',
+  );
+  const pool = gauge('postern_db_pool_connections', 'Connections to the database.', 'state');
+  const poolWaiting = gauge('postern_db_pool_waiting', 'Requests waiting for a connection.');
+  const hashing = gauge('postern_passwords_hashing', 'Passwords being hashed.');
+  const waiting = gauge('postern_passwords_waiting', 'Passwords waiting to be hashed.');
+  const keyAges = gauge('postern_key_age_seconds', 'How long the active key has been in use.', 'alg', 'use');
+  const up = gauge('postern_database_up', 'Whether the database answered when it was last asked.');
+  const notices = gauge('postern_logout_notices', 'Notices of sign-outs: still to be delivered, or given up.', 'state');
+  const oldest = gauge('postern_logout_notices_oldest_seconds', 'Age of the oldest notice still to be delivered.');
+  const sweepLag = gauge('postern_sweep_lag_seconds', 'How overdue the oldest row is that should have been removed.');
+
+  for (const grant_type of grants) tokens.inc({ grant_type }, 0);
+  for (const error of errors) refusals.inc({ error }, 0);
+  let sources: Sources | undefined;
+
+  async function read(from: Sources): Promise<void> {
+    const { total, idle, waiting: asking } = from.pool();
+    pool.set({ state: 'idle' }, idle);
+    pool.set({ state: 'busy' }, total - idle);
+    poolWaiting.set(asking);
+    const passwords = from.passwords();
+    hashing.set(passwords.hashing);
+    waiting.set(passwords.waiting);
+    keyAges.reset();
+    for (const { alg, use, seconds } of from.keys()) keyAges.set({ alg, use }, seconds);
+    const backlog = await from.backlog();
+    up.set(backlog ? 1 : 0);
+    // Not what was true before the database went away: no sample is better than an old one.
+    notices.reset();
+    for (const one of [oldest, sweepLag]) one.remove();
+    if (!backlog) return;
+    notices.set({ state: 'waiting' }, backlog.logout_waiting);
+    notices.set({ state: 'dead' }, backlog.logout_dead);
+    oldest.set(backlog.logout_oldest);
+    sweepLag.set(backlog.sweep_lag);
+  }
+
+  return {
+    answered(method, route, status, seconds) {
+      requests.inc({ method, route, status });
+      durations.observe({ method, route }, seconds);
+    },
+    refused: (error) => refusals.inc({ error }),
+    limited: (route) => limits.inc({ route }),
+    issued: (grant_type) => tokens.inc({ grant_type }),
+    queued: () => waits.startTimer(),
+    worked(worker, succeeded_at) {
+      turns.inc({ worker, outcome: succeeded_at ? 'success' : 'failure' });
+      if (succeeded_at) successes.set({ worker }, succeeded_at.getTime() / 1000);
+    },
+    watch: (given) => void (sources = given),
+    async text() {
+      if (sources) await read(sources);
+      return { content_type: registry.contentType, body: await registry.metrics() };
+    },
+  };
+}
