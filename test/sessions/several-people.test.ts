@@ -278,6 +278,23 @@ describe('pages: /account', () => {
   });
 });
 
+test('decided: the answer is about whoever agreed, also when somebody else becomes the current person before it is given', async () => {
+  const asking = await aClient(at);
+  // Bob agreed once, so that nothing would keep his code back.
+  await proceed(browser, await open(browser, asking), { action: 'approve' });
+  await signInToo(browser, ada);
+  const page = await open(browser, asking);
+  expect(stepOf(page)).toBe('consent');
+  const { location } = (await submit(browser, page, { action: 'approve' })).headers;
+  const form_token = formTokenOf(await browser.get('/account'));
+  await browser.post('/account', { form_token, account: bob.sub });
+  expect(await currentOf()).toBe('bob');
+  const { code } = answerTo(asking, await browser.get(location!));
+  const given = { code: code!, code_verifier: '', client: asking, browser, user: ada };
+  const { access_token } = (await redeem(at, given, { code_verifier: undefined })).json<Tokens>();
+  expect((await userinfo(at, access_token)).json()).toMatchObject({ sub: ada.sub });
+});
+
 describe('ASVS 7.3.1: each session has its own end', () => {
   test('only the one in use is kept from growing idle', async () => {
     for (let days = 0; days < 2; days += 1) {
