@@ -3,13 +3,29 @@ import { z } from 'zod';
 import type { EncryptionAlg } from './encryption-alg.ts';
 import { isPlainText } from './plain-text.ts';
 
+const kty = z.enum(['RSA', 'EC', 'OKP']);
+type AnyJwk = { kty: z.infer<typeof kty> } & Record<string, unknown>;
+
+/** What a public key is made of, and the certificates that may come with it. */
+const MEMBERS = ['kid', 'use', 'alg', 'key_ops', 'crv', 'x', 'y', 'n', 'e', 'x5c', 'x5t', 'x5t#S256'];
+
+/** RFC 7517 §4: what is not understood is ignored, and so not kept, stored or shown either, as large or deep as it comes. */
+const understood = (key: AnyJwk): AnyJwk => ({
+  kty: key.kty,
+  ...Object.fromEntries(Object.entries(key).filter(([name]) => MEMBERS.includes(name))),
+});
+
+const isText = (value: unknown): boolean =>
+  [value].flat().every((text) => typeof text === 'string' && isPlainText(text));
+
 export const publicJwks = z.object({
   keys: z
     .array(
       z
-        .looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) })
-        .refine((key) => isPlainText(JSON.stringify(key)), 'must be well-formed text')
-        .refine((key) => !('d' in key) && !('k' in key), 'must hold public keys only'),
+        .looseObject({ kty })
+        .refine((key) => !('d' in key) && !('k' in key), 'must hold public keys only')
+        .transform(understood)
+        .refine((key) => Object.values(key).every(isText), 'must be well-formed text'),
     )
     .min(1)
     .max(50),
