@@ -3,7 +3,7 @@ import { decodeJwt, errors, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { invalidSoftwareStatement, unapprovedSoftwareStatement } from '../protocol/error.ts';
-import { ASSERTION_ALGS, CLOCK_LEEWAY } from '../protocol/jwt-assertion.ts';
+import { ASSERTION_ALGS, CLOCK_LEEWAY, joseProblem } from '../protocol/jwt-assertion.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 
 type Needs = Pick<Deps, 'config' | 'clientKeys'>;
@@ -47,12 +47,9 @@ export async function verifyStatement(
     if (iat !== undefined && iat > numericDate(now) + CLOCK_LEEWAY) throw invalid('issued in the future');
     return payload;
   } catch (cause) {
-    const unusable = cause instanceof TypeError || cause instanceof DOMException || cause instanceof z.ZodError;
     if (cause instanceof errors.JWTExpired) throw invalidSoftwareStatement('software_statement has expired', { cause });
-    if (cause instanceof errors.JOSEError || unusable) {
-      throw invalidSoftwareStatement('software_statement is not valid', { cause });
-    }
-    throw cause;
+    if (!(cause instanceof z.ZodError)) joseProblem(cause);
+    throw invalidSoftwareStatement('software_statement is not valid', { cause });
   }
 }
 
