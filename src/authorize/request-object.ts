@@ -47,7 +47,10 @@ export async function openParameters(deps: Needs, client: Client, sent: Paramete
   return parameters;
 }
 
-/** The JWS inside a JWE (RFC 9101 §6.1); what is none is returned as it is. Signed first, then encrypted: never the reverse. */
+/**
+ * The JWS inside a JWE (RFC 9101 §6.1); what is none is returned as it is. Signed first, then encrypted: never the
+ * reverse.
+ */
 async function decrypt({ keys }: Needs, client: Client, object: string, now: Date): Promise<string> {
   if (object.split('.').length !== 5) return object;
   if (client.request_object_encryption_alg === null) {

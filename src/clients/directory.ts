@@ -1,4 +1,7 @@
-/** What every request asks for and few change: clients, scopes and resources, kept for seconds so that a request reads none. */
+/**
+ * What every request asks for and few change: clients, scopes and resources, kept for seconds so that a request reads
+ * none.
+ */
 import { LRUCache } from 'lru-cache';
 import { isClientId } from '../protocol/client-metadata.ts';
 import type { Db } from '../store/db.ts';

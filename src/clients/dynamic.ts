@@ -26,7 +26,10 @@ import { endClient, insertClient, metadataOf, removeClient, replaceClient, type 
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'random' | 'clientKeys' | 'fetch'>;
 
-/** Registrations and replacements that one network may send until it has been quiet for a day, where nobody has to show a token. */
+/**
+ * Registrations and replacements that one network may send until it has been quiet for a day, where nobody has to show
+ * a token.
+ */
 const OPEN_QUOTA = 100;
 
 /** A registration, and the token that manages it. RFC 7591 §3.2.1, RFC 7592 §3. */
@@ -68,7 +71,10 @@ export async function registerSelf(
 
 const refusedInitial = (): OAuthError => invalidToken('the initial access token is not valid');
 
-/** The client that a registration token manages. Unknown client and wrong token are one answer. @throws OAuthError invalid_token */
+/**
+ * The client that a registration token manages. Unknown client and wrong token are one answer. @throws OAuthError
+ * invalid_token
+ */
 export async function authenticateRegistration(
   { db }: Needs,
   client_id: string,

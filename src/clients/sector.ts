@@ -1,4 +1,7 @@
-/** sector_identifier_uri (OpenID Connect Registration §5): fetched before a client is written, and it must name all its redirect URIs. */
+/**
+ * sector_identifier_uri (OpenID Connect Registration §5): fetched before a client is written, and it must name all its
+ * redirect URIs.
+ */
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { ClientMetadata, ClientMetadataInput } from '../protocol/client-metadata.ts';
