@@ -215,6 +215,21 @@ describe('keys that the client publishes (jwks_uri)', () => {
     await app.close();
   });
 
+  test('RFC 7517 §5: keys of kinds that we do not know are ignored beside those that we do', async () => {
+    const app = await testApp({ config: { OUTBOUND_ALLOW: [host] } });
+    const key = await aKey('known');
+    published = [{ kty: 'AKP', kid: 'new', alg: 'ML-DSA-44', pub: 'AA' } as JWK, key.jwk];
+    await aService(app);
+    const remote = await aService(app, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: uri });
+    const answer = await postForm(app, '/token', {
+      grant_type: 'client_credentials',
+      client_assertion_type: CLIENT_ASSERTION_TYPE,
+      client_assertion: await anAssertion({}, { kid: 'known' }, key.privateKey, remote),
+    });
+    expect(answer.statusCode).toBe(200);
+    await app.close();
+  });
+
   test('a stranger with made-up kids neither locks the client out nor makes us fetch without end', async () => {
     const app = await testApp({ config: { OUTBOUND_ALLOW: [host] } });
     const [good, other] = [await aKey('good'), await aKey('made up')];

@@ -158,6 +158,8 @@ describe('RFC 7591 §3: client registration', () => {
     ['a null byte in a key', { jwks: { keys: [{ kty: 'EC', x: '\u0000' }] } }, 'invalid_client_metadata'],
     ['a key with a coordinate that is no text', { jwks: { keys: [{ kty: 'EC', x: 5 }] } }, 'invalid_client_metadata'],
     ['a key with a list inside a list', { jwks: { keys: [{ kty: 'EC', x5c: [['x']] }] } }, 'invalid_client_metadata'],
+    ['only keys of kinds we do not know', { jwks: { keys: [{ kty: 'AKP', pub: 'AA' }] } }, 'invalid_client_metadata'],
+    ['a private key of such a kind', { jwks: { keys: [{ kty: 'AKP', d: 'x' }] } }, 'invalid_client_metadata'],
     ['a private key in jwks', { jwks: { keys: [{ kty: 'EC', d: 'x' }] } }, 'invalid_client_metadata'],
   ])('RFC 7591 §3.2.2: refuses %s', async (_what, document, error) => {
     const answer = await send('POST', '/register', { body: { ...DOCUMENT, ...document } });
