@@ -152,7 +152,7 @@ export const checks = {
     if ((issuedTo && sectorOf(issuedTo)) !== sectorOf(client)) {
       throw invalidRequest('id_token_hint was issued to a client that is told other subjects');
     }
-    return { hinted_sub: hint.sub };
+    return { hinted_sub: hint.sub, borrowed_hint: hint.client_id !== client.client_id };
   },
 } as const satisfies Record<string, Check>;
 

@@ -174,6 +174,16 @@ describe('OpenID Connect Core §3.1.2.1: hints select among those signed in', ()
     for (const { email } of [bob, eve]) expect(page.response.body).not.toContain(email);
   });
 
+  test('decided: another client’s id_token_hint does not tell who is signed in here, where nobody agreed', async () => {
+    const asking = await aClient(at);
+    const ofEve = (await someTokens(at, { client, user: eve })).tokens.id_token;
+    for (const id_token_hint of [hint, ofEve]) {
+      const { response } = await open(browser, asking, { prompt: 'none', id_token_hint });
+      expect(answerTo(asking, response)).toMatchObject({ error: 'login_required' });
+    }
+    expect(stepOf(await open(browser, asking, { id_token_hint: hint }))).toBe('consent');
+  });
+
   test('id_token_hint with select_account offers nobody else', async () => {
     const page = await open(browser, client, { prompt: 'select_account', id_token_hint: hint });
     expect(page.response.body).toContain(ada.email);
