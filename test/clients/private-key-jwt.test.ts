@@ -218,7 +218,7 @@ describe('keys that the client publishes (jwks_uri)', () => {
   test('RFC 7517 §5: keys of kinds that we do not know are ignored beside those that we do', async () => {
     const app = await testApp({ config: { OUTBOUND_ALLOW: [host] } });
     const key = await aKey('known');
-    published = [{ kty: 'AKP', kid: 'new', alg: 'ML-DSA-44', pub: 'AA' } as JWK, key.jwk];
+    published = [{ kty: 'AKP', kid: 'new', alg: 'ML-DSA-44', pub: 'AA' }, key.jwk];
     await aService(app);
     const remote = await aService(app, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: uri });
     const answer = await postForm(app, '/token', {
