@@ -171,7 +171,7 @@ export const checks = {
       const detail = { expected: 'an ID token issued in the sector of this client', received: hint.client_id };
       throw invalidRequest('id_token_hint was issued to a client that is told other subjects', detail);
     }
-    return { hinted_sub: hint.sub };
+    return { hinted_sub: hint.sub, borrowed_hint: hint.client_id !== client.client_id };
   },
 } as const satisfies Record<string, Check>;
 

@@ -95,7 +95,8 @@ export async function decideConsent(deps: Needs, opened: Opened, approved: boole
   const { client_id } = client;
   const key = consentKey(sub, request);
   await transact(deps.db, async (trx) => {
-    const proof = approved ? { consented_sid: sid } : { refused_error: 'access_denied' };
+    // From here on it is about whoever agreed, also where somebody else becomes the browser's current person meanwhile.
+    const proof = approved ? { consented_sid: sid, selected_sub: sub } : { refused_error: 'access_denied' };
     if (!(await interactions.record(trx, row, proof))) return;
     if (approved) await consents.remember(trx, key, { scope: request.scope, claims }, now);
     const detail = { scope: request.scope, resource: key.resource, ...(claims.length > 0 && { claims }) };

@@ -125,8 +125,10 @@ export function refusalAt(step: keyof typeof prompts, situation: Situation): OAu
   const row: PromptRow = prompts[step];
   const hopeless = row.hopeless?.(situation);
   if (hopeless || !situation.request.prompt.includes('none')) return hopeless;
-  // Whom `sub` names may be a guess: a client that nobody agreed to does not learn whether it was right.
-  const guessed = step === 'consent' && situation.request.requested_sub !== undefined;
+  // Whom `sub` names may be a guess, and another client's ID token one that went round: a client that nobody agreed to does
+  // not learn whether this person is here.
+  const { requested_sub, borrowed_hint } = situation.request;
+  const guessed = step === 'consent' && (requested_sub !== undefined || borrowed_hint === true);
   return new OAuthError(
     guessed ? prompts.login.unattended : row.unattended,
     'the request needs a person, and prompt=none allows none',

@@ -8,11 +8,12 @@ import type { Deps } from '../deps.ts';
 import { CONTENT_ENCRYPTION } from '../protocol/encryption-alg.ts';
 import { invalidRequest, invalidRequestObject } from '../protocol/error.ts';
 import { repeatedParameter } from '../protocol/form-encoding.ts';
+import { joseProblem, signingAlgsOf } from '../protocol/jwt-assertion.ts';
 import { DECRYPTION_ALGS } from '../protocol/key-alg.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import { listOf } from '../protocol/redaction.ts';
-import { isRequestObjectType, readRequestObject, signingAlgsOf } from '../protocol/request-object.ts';
+import { isRequestObjectType, readRequestObject } from '../protocol/request-object.ts';
 import type { Client } from '../store/clients.ts';
 import { reader } from './checks.ts';
 
@@ -50,7 +51,10 @@ export async function openParameters(deps: Needs, client: Client, sent: Paramete
   return parameters;
 }
 
-/** The JWS inside a JWE (RFC 9101 §6.1); what is none is returned as it is. Signed first, then encrypted: never the reverse. */
+/**
+ * The JWS inside a JWE (RFC 9101 §6.1); what is none is returned as it is. Signed first, then encrypted: never the
+ * reverse.
+ */
 async function decrypt({ keys }: Needs, client: Client, object: string, now: Date): Promise<string> {
   if (object.split('.').length !== 5) return object;
   if (client.request_object_encryption_alg === null) {
@@ -69,7 +73,7 @@ async function decrypt({ keys }: Needs, client: Client, object: string, now: Dat
       if (jws !== undefined) return jws;
     }
   } catch (error) {
-    problems.push(reasonOf(error));
+    problems.push(joseProblem(error));
   }
   // One answer whatever went wrong: a difference would tell something of the key (RFC 7516 §11.5).
   throw invalidRequestObject('the request object cannot be decrypted', { cause: problems.join('; ') });
@@ -83,7 +87,7 @@ async function decryptWith(key: KeyInput, object: string, problems: string[]): P
     });
     return utf8.decode(plaintext);
   } catch (error) {
-    problems.push(reasonOf(error));
+    problems.push(joseProblem(error));
     return undefined;
   }
 }
@@ -92,7 +96,7 @@ async function decryptWith(key: KeyInput, object: string, problems: string[]): P
 async function verify({ clientKeys }: Needs, client: Client, object: string): Promise<string> {
   try {
     const { payload, protectedHeader } = await compactVerify(object, clientKeys.keysOf(client), {
-      algorithms: [...signingAlgsOf(client.request_object_signing_alg)],
+      algorithms: signingAlgsOf(client.request_object_signing_alg),
     });
     const { typ, crit } = protectedHeader;
     if (crit !== undefined) throw new errors.JOSENotSupported('crit in the header');
@@ -100,15 +104,8 @@ async function verify({ clientKeys }: Needs, client: Client, object: string): Pr
     return utf8.decode(payload);
   } catch (error) {
     throw invalidRequestObject('the request object is not signed with a key of the client', {
-      cause: reasonOf(error),
+      cause: joseProblem(error),
       expected: `a signature by a registered key, ${listOf(signingAlgsOf(client.request_object_signing_alg))}`,
     });
   }
-}
-
-/** For the log. What is wrong with a JWT or a key is the client's affair; anything else is a defect of ours and thrown on. */
-function reasonOf(error: unknown): string {
-  const theirs = error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException;
-  if (theirs) return `${error.name}: ${error.message}`;
-  throw error;
 }

@@ -1,4 +1,7 @@
-/** Request objects that clients publish (RFC 9101 §5.2, OpenID Connect Core §6.2): fetched from registered addresses alone. */
+/**
+ * Request objects that clients publish (RFC 9101 §5.2, OpenID Connect Core §6.2): fetched from registered addresses
+ * alone.
+ */
 import { LRUCache } from 'lru-cache';
 import type { Deps } from '../deps.ts';
 import { invalidRequestUri } from '../protocol/error.ts';
@@ -7,7 +10,10 @@ import { MAX_REQUEST_OBJECT } from '../protocol/request-object.ts';
 import type { Client } from '../store/clients.ts';
 
 export interface RequestUris {
-  /** The object at a client's request_uri. @throws OAuthError invalid_request_uri, before any fetch when it is not registered */
+  /**
+   * The object at a client's request_uri. @throws OAuthError invalid_request_uri, before any fetch when it is not
+   * registered
+   */
   fetchObject(client: Client, request_uri: string): Promise<string>;
 }
 

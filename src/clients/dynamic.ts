@@ -3,7 +3,8 @@ import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { record, type Actor, type Requester } from '../events/index.ts';
-import { OPERATOR_ONLY, SELF_REGISTERABLE, type ClientMetadataInput } from '../protocol/client-metadata.ts';
+import { DEVICE_GRANT, OPERATOR_ONLY, SELF_REGISTERABLE } from '../protocol/client-metadata.ts';
+import type { ClientMetadataInput } from '../protocol/client-metadata.ts';
 import {
   invalidClientMetadata,
   invalidRedirectUri,
@@ -26,7 +27,10 @@ import { endClient, insertClient, metadataOf, removeClient, replaceClient, type 
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'random' | 'clientKeys' | 'fetch'>;
 
-/** Registrations and replacements that one network may send until it has been quiet for a day, where nobody has to show a token. */
+/**
+ * Registrations and replacements that one network may send until it has been quiet for a day, where nobody has to show
+ * a token.
+ */
 const OPEN_QUOTA = 100;
 
 /** A registration, and the token that manages it. RFC 7591 §3.2.1, RFC 7592 §3. */
@@ -69,7 +73,10 @@ export async function registerSelf(
 const refusedInitial = (token: string | undefined): OAuthError =>
   invalidToken('the initial access token is not valid', { check: 'initial_access_token', received: sizeOf(token) });
 
-/** The client that a registration token manages. Unknown client and wrong token are one answer. @throws OAuthError invalid_token */
+/**
+ * The client that a registration token manages. Unknown client and wrong token are one answer. @throws OAuthError
+ * invalid_token
+ */
 export async function authenticateRegistration(
   { db }: Needs,
   client_id: string,
@@ -158,13 +165,19 @@ async function selfMetadata(
   const vouched = statement === undefined ? {} : await verifyStatement(deps, statement, now);
   // RFC 7591 §3.1.1: what the statement says comes first.
   const metadata = { ...registerable(sent.data), ...registerable(vouched) };
-  const { scope, grant_types } = metadata;
-  if (Array.isArray(grant_types) && grant_types.includes('client_credentials') && config.REGISTRATION === 'open') {
+  const { scope, grant_types, subject_type } = metadata;
+  const uses = (grant_type: string): boolean => Array.isArray(grant_types) && grant_types.includes(grant_type);
+  if (uses('client_credentials') && config.REGISTRATION === 'open') {
     throw invalidClientMetadata('client_credentials is for clients that somebody vouches for', {
       check: 'client_metadata',
       expected: 'no client_credentials where REGISTRATION is open',
       received: 'grant_types with client_credentials',
     });
+  }
+  // OpenID Connect Core §8.1: whose a sector is shows in where codes go. A device fetches its tokens without any, so a
+  // stranger who names the redirect URIs of others would be told the subjects that they are told.
+  if (subject_type === 'pairwise' && uses(DEVICE_GRANT)) {
+    throw invalidClientMetadata('subject_type pairwise in the device flow is for clients that an operator registers');
   }
   const known = await directory.scopes();
   const open = parseScope(config.REGISTRATION_SCOPE).filter((name) => known.has(name));

@@ -1,4 +1,7 @@
-/** Third-party-initiated login (OpenID Connect Core §4): from here to an application that then asks us to sign a person in. */
+/**
+ * Third-party-initiated login (OpenID Connect Core §4): from here to an application that then asks us to sign a person
+ * in.
+ */
 import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../protocol/error.ts';
 import { redirectOrigin } from '../protocol/redirect-uri.ts';

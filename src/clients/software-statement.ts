@@ -3,7 +3,7 @@ import { decodeJwt, errors, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { invalidSoftwareStatement, unapprovedSoftwareStatement } from '../protocol/error.ts';
-import { ASSERTION_ALGS, CLOCK_LEEWAY } from '../protocol/jwt-assertion.ts';
+import { ASSERTION_ALGS, CLOCK_LEEWAY, joseProblem } from '../protocol/jwt-assertion.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { listOf } from '../protocol/redaction.ts';
 
@@ -54,13 +54,10 @@ export async function verifyStatement(
     if (iat !== undefined && iat > numericDate(now) + CLOCK_LEEWAY) throw invalid('issued in the future');
     return payload;
   } catch (cause) {
-    const unusable = cause instanceof TypeError || cause instanceof DOMException || cause instanceof z.ZodError;
     if (cause instanceof errors.JWTExpired)
       throw invalidSoftwareStatement('software_statement has expired', { cause, check: 'software_statement' });
-    if (cause instanceof errors.JOSEError || unusable) {
-      throw invalidSoftwareStatement('software_statement is not valid', { cause, check: 'software_statement' });
-    }
-    throw cause;
+    if (!(cause instanceof z.ZodError)) joseProblem(cause);
+    throw invalidSoftwareStatement('software_statement is not valid', { cause, check: 'software_statement' });
   }
 }
 

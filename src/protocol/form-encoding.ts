@@ -16,7 +16,8 @@ export const holdsControl = (text: string): boolean => CONTROL.test(text);
 
 /**
  * Decodes a query string or a form body.
- * @throws OAuthError invalid_request on a raw non-ASCII or control byte, a bad percent escape, invalid UTF-8 or too many parameters
+ * @throws OAuthError invalid_request on a raw non-ASCII or control byte, a bad percent escape, invalid UTF-8 or too
+ * many parameters
  */
 export function parseForm(text: string): Pairs {
   if (text === '') return [];

@@ -1,4 +1,7 @@
-/** Refresh tokens: each used once, all of a grant dying together. Each verb is one statement and its answer is the verdict. */
+/**
+ * Refresh tokens: each used once, all of a grant dying together. Each verb is one statement and its answer is the
+ * verdict.
+ */
 import { sql } from 'kysely';
 import type { GrantedToPerson } from './authorization-codes.ts';
 import type { Db } from './db.ts';

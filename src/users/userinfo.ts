@@ -7,7 +7,7 @@ import { OPENID } from '../protocol/scope.ts';
 import * as users from '../store/users.ts';
 import { subjectFor } from '../tokens/subject.ts';
 import { userinfoFor } from '../tokens/userinfo-token.ts';
-import { describePresented, verifyAccessToken, type PresentedToken } from '../tokens/verify.ts';
+import { BUILT_IN_CLIENT, describePresented, verifyAccessToken, type PresentedToken } from '../tokens/verify.ts';
 import { claimsFor, requestedClaims } from './claims.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'clientKeys'>;
@@ -39,7 +39,9 @@ export async function userinfo(deps: Needs, access_token: string, now: Date): Pr
   const claims = { ...claimsFor(user, token.scope, known), ...requested };
   const client = await deps.directory.client(token.client_id);
   // The token of POST /login is our own, and no client's.
-  if (!client) return { ...claims, sub: user.sub };
+  if (token.client_id === BUILT_IN_CLIENT) return { ...claims, sub: user.sub };
+  // Deleted this very moment: nobody else is told the real subject.
+  if (!client) throw invalidToken('the access token is not valid');
   return userinfoFor(deps, client, { ...claims, sub: subjectFor(deps, client, user.sub) }, now);
 }
 

@@ -1,4 +1,7 @@
-/** Workers: what happens beside requests. One row a job; each runs alone, never twice at once, and a failure waits for the next turn. */
+/**
+ * Workers: what happens beside requests. One row a job; each runs alone, never twice at once, and a failure waits for
+ * the next turn.
+ */
 import type { Deps } from '../deps.ts';
 import { backchannelLogout } from './backchannel-logout.ts';
 import { clientLogos } from './client-logos.ts';

@@ -1,11 +1,12 @@
 /** private_key_jwt (OpenID Connect Core §9, RFC 7523): the client signs that it is itself, for us, now, once. */
-import { errors, jwtVerify } from 'jose';
+import { jwtVerify } from 'jose';
 import {
-  ASSERTION_ALGS,
   checkAssertion,
   claimedSubject,
   CLIENT_ASSERTION_TYPE,
   CLOCK_LEEWAY,
+  joseProblem,
+  signingAlgsOf,
 } from '../../protocol/jwt-assertion.ts';
 import { numericDate, secondsAfter } from '../../protocol/numeric-date.ts';
 import { invalidClient, invalidRequest } from '../../protocol/error.ts';
@@ -42,10 +43,9 @@ const TYPS = [undefined, 'JWT', 'client-authentication+jwt'];
 
 async function refute(client: Client, assertion: string, { deps, now }: ProofContext): Promise<string | undefined> {
   if (client.token_endpoint_auth_method !== 'private_key_jwt') return 'the client does not use private_key_jwt';
-  const registered = client.token_endpoint_auth_signing_alg;
   try {
     const { payload, protectedHeader } = await jwtVerify(assertion, deps.clientKeys.keysOf(client), {
-      algorithms: registered === null ? [...ASSERTION_ALGS] : [registered],
+      algorithms: signingAlgsOf(client.token_endpoint_auth_signing_alg),
       // Times are checked below, with our own leeway and bounds.
       clockTolerance: Number.MAX_SAFE_INTEGER,
       currentDate: now,
@@ -61,9 +61,6 @@ async function refute(client: Client, assertion: string, { deps, now }: ProofCon
     const fresh = await replays.claim(deps.db, `client_assertion ${client.client_id} ${claims.jti}`, until);
     return fresh ? undefined : 'the assertion was used before';
   } catch (error) {
-    // A key that cannot be imported, or is too short, is the client's affair: no server error.
-    const unusable = error instanceof TypeError || error instanceof DOMException;
-    if (error instanceof errors.JOSEError || unusable) return `${error.name}: ${error.message}`;
-    throw error;
+    return joseProblem(error);
   }
 }

@@ -1,4 +1,7 @@
-/** /register (RFC 7591) and /register/{client_id} (RFC 7592): JSON in and out. Not there at all unless REGISTRATION says so. */
+/**
+ * /register (RFC 7591) and /register/{client_id} (RFC 7592): JSON in and out. Not there at all unless REGISTRATION says
+ * so.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { authenticateRegistration, managed, registerSelf, removeSelf, replaceSelf } from '../../clients/dynamic.ts';
 import { describeClient } from '../../clients/register.ts';
