@@ -2,13 +2,18 @@
 import type { Deps } from '../deps.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { FADES_AFTER } from '../protocol/throttle.ts';
+import { trim } from '../store/refusals.ts';
 import { sweep } from '../store/sweep.ts';
 import type { Worker } from './worker.ts';
 
-export const sweepExpired = ({ db, clock }: Pick<Deps, 'db' | 'clock'>): Worker => ({
+/** Rows removed by one statement. */
+const TRIMMED = 10_000;
+
+export const sweepExpired = ({ config, db, clock }: Pick<Deps, 'config' | 'db' | 'clock'>): Worker => ({
   every: 600,
   async run() {
     const now = clock();
     while ((await sweep(db, now, secondsAfter(now, -FADES_AFTER))) > 0);
+    while ((await trim(db, config.REFUSAL_MAX_ROWS, TRIMMED)) > 0);
   },
 });
