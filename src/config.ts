@@ -75,6 +75,8 @@ const environment = z.object({
   REFRESH_TOKEN_RETRY_WINDOW: seconds(0, 60, 0),
   SESSION_TTL: seconds(60, MAX_GRANT_TTL, 1_209_600),
   SESSION_IDLE_TTL: seconds(60, MAX_GRANT_TTL, 86_400),
+  TOKEN_SIZE_WARN: integer(0, 1_000_000, 4096),
+  TOKEN_SIZE_MAX: integer(0, 1_000_000, 16_384),
   ID_TOKEN_CLAIMS: z.enum(['scope', 'minimal']).default('scope'),
   ACR_VALUES: list
     .superRefine((entries, context) => {

@@ -14,6 +14,7 @@ import type { PasswordHasher } from './users/factors/password.ts';
 import type { Refusals } from './events/refusals.ts';
 import type { Db } from './store/db.ts';
 import type { Random } from './store/handle.ts';
+import type { TokenSizes } from './tokens/size.ts';
 
 export interface Deps {
   readonly config: Config;
@@ -27,6 +28,7 @@ export interface Deps {
   readonly clientKeys: ClientKeys;
   /** The request objects that clients publish. */
   readonly requestUris: RequestUris;
+  readonly tokenSizes: TokenSizes;
   readonly passwords: PasswordHasher;
   /** The time now; a door reads it once per request. */
   readonly clock: () => Date;

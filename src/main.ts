@@ -28,6 +28,7 @@ import { databaseTime, openDb, type Connection, type Db } from './store/db.ts';
 import { migrate, pendingMigrations } from './store/migrate.ts';
 import { GRANT_TYPES } from './protocol/client-metadata.ts';
 import { ERROR_CODES } from './protocol/error.ts';
+import { createTokenSizes } from './tokens/size.ts';
 import { createPasswordHasher } from './users/factors/password.ts';
 import { startWorkers } from './workers/index.ts';
 
@@ -85,6 +86,7 @@ function buildDeps(
     keys: createKeyRing(db, secrets),
     directory: createDirectory(db, () => performance.now(), [adminResource(config.ISSUER)]),
     guesses: createGuesses(db),
+    tokenSizes: createTokenSizes(config, log, () => performance.now()),
     passwords: createPasswordHasher(metrics.queued),
     clock: clock.now,
     random,

@@ -5,8 +5,10 @@
 import { describeApi } from './describe.ts';
 import { clients } from './clients.ts';
 import { clientSecrets } from './client-secrets.ts';
+import { groupMembers, groups } from './groups.ts';
 import { operationsOf, type Operation } from './operation.ts';
 import type { Resource } from '../store/resources.ts';
+import { roleGroups, roles, roleUsers } from './roles.ts';
 import type { AdminResource } from './resource.ts';
 
 export { answerOf, type Operation } from './operation.ts';
@@ -18,6 +20,11 @@ export type { AdminResource } from './resource.ts';
 export const adminResources = {
   clients,
   'client-secrets': clientSecrets,
+  groups,
+  'group-members': groupMembers,
+  roles,
+  'role-users': roleUsers,
+  'role-groups': roleGroups,
 } as const satisfies Record<string, AdminResource>;
 
 /** Everything that can be done. */
@@ -47,4 +54,5 @@ export const adminResource = (issuer: string): Resource => ({
   access_token_format: null,
   access_token_ttl: null,
   access_token_signing_alg: null,
+  claims: [],
 });

@@ -4,6 +4,7 @@ import { ClientExists } from '../clients/register.ts';
 import { ClientUnknown, ScopeProtected } from '../clients/scopes.ts';
 import { OAuthError } from '../protocol/error.ts';
 import { AccountProblem } from '../users/accounts.ts';
+import { GroupProblem } from '../users/groups.ts';
 
 const catalogue = {
   invalid: [400, 'The request is not valid'],
@@ -81,6 +82,9 @@ export function problemOf(thrown: unknown): Problem | undefined {
   if (thrown instanceof ScopeProtected) return new Problem('conflict', thrown.message);
   if (thrown instanceof ClientUnknown) return new Problem('invalid', thrown.message);
   if (thrown instanceof AccountProblem) {
+    return new Problem(thrown.reason === 'taken' ? 'conflict' : 'invalid', thrown.message);
+  }
+  if (thrown instanceof GroupProblem) {
     return new Problem(thrown.reason === 'taken' ? 'conflict' : 'invalid', thrown.message);
   }
   if (thrown instanceof OAuthError) return new Problem('invalid', thrown.error_description);

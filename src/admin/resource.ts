@@ -12,6 +12,7 @@ export type Subject =
   | 'clients'
   | 'users'
   | 'groups'
+  | 'roles'
   | 'scopes'
   | 'resources'
   | 'grants'

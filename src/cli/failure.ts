@@ -7,6 +7,7 @@ import { ConfigError } from '../config.ts';
 import { OAuthError } from '../protocol/error.ts';
 import { isUnavailable } from '../store/db.ts';
 import { AccountProblem } from '../users/accounts.ts';
+import { GroupProblem } from '../users/groups.ts';
 
 const EXIT_CODES = {
   failed: 1,
@@ -47,6 +48,7 @@ export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof ConfigError) return new Failure('configuration', ...thrown.problems);
   if (thrown instanceof ZodError) return usage(...zodProblems(thrown));
   if (thrown instanceof AccountProblem) return new Failure(thrown.reason === 'taken' ? 'conflict' : 'usage', message);
+  if (thrown instanceof GroupProblem) return new Failure(thrown.reason === 'taken' ? 'conflict' : 'usage', message);
   if (thrown instanceof OAuthError) return usage(thrown.error_description);
   if (thrown instanceof ClientExists) return new Failure('conflict', `the id ${message} is taken`);
   if (thrown instanceof ClientUnknown) return notFound(message);

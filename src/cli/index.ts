@@ -10,11 +10,13 @@ import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
 import { explain } from './explain.ts';
 import { failureOf, type Failure } from './failure.ts';
+import { groups } from './groups.ts';
 import { keys } from './keys.ts';
 import { logoutNotices } from './logout-notices.ts';
 import { migrate } from './migrate.ts';
 import { registrationTokens } from './registration-tokens.ts';
 import { resources } from './resources.ts';
+import { roles } from './roles.ts';
 import { scopes } from './scopes.ts';
 import { serve } from './serve.ts';
 import { users } from './users.ts';
@@ -28,6 +30,8 @@ const commands = {
   config,
   clients,
   users,
+  groups,
+  roles,
   scopes,
   resources,
   keys,

@@ -1,6 +1,7 @@
 /** Resources (RFC 8707): the APIs that tokens are for, and the tokens they want. */
 import { Option } from 'commander';
 import { putResource, removeResource, type ResourceChanges } from '../clients/scopes.ts';
+import type { MembershipClaim } from '../protocol/claims.ts';
 import { SIGNING_ALGS, type SigningAlg } from '../protocol/signing-alg.ts';
 import * as store from '../store/resources.ts';
 import type { TokenFormat } from '../store/schema.ts';
@@ -35,6 +36,7 @@ interface PutOptions {
   accessTokenFormat?: TokenFormat;
   accessTokenTtl?: number;
   accessTokenAlg?: SigningAlg;
+  claims?: MembershipClaim[];
 }
 
 const put: Leaf<PutOptions> = {
@@ -47,18 +49,20 @@ const put: Leaf<PutOptions> = {
     new Option('--no-client-id', 'no client introspects for it'),
     new Option('--access-token-format <format>', 'the tokens it wants').choices(['jwt', 'opaque']),
     new Option('--access-token-ttl <time>', 'their life: seconds, or 15m, 12h').argParser(seconds),
+    new Option('--claims <names>', 'what they say of the person: groups, roles, or both').argParser(words),
     new Option('--access-token-alg <alg>', 'their signature').choices(SIGNING_ALGS),
   ],
   examples: ['resources put https://notes.example.com --name "Notes API" --scope "notes:read notes:write"'],
   run: ({ open }, { argument: resource, options }) =>
     open(async ({ deps }) => {
-      const { name, scope, clientId, accessTokenFormat, accessTokenTtl, accessTokenAlg } = options;
+      const { name, scope, clientId, accessTokenFormat, accessTokenTtl, accessTokenAlg, claims } = options;
       const changes: ResourceChanges = {
         ...(name !== undefined && { name }),
         ...(scope && { scope }),
         ...(clientId !== undefined && { client_id: clientId === false ? null : clientId }),
         ...(accessTokenFormat && { access_token_format: accessTokenFormat }),
         ...(accessTokenTtl !== undefined && { access_token_ttl: accessTokenTtl }),
+        ...(claims && { claims }),
         ...(accessTokenAlg && { access_token_signing_alg: accessTokenAlg }),
       };
       const row = await putResource(deps, resource, changes, BY, deps.clock());

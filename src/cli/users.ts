@@ -105,7 +105,7 @@ const get: Leaf = {
   summary: 'show an account',
   argument: '<user>',
   examples: ['users get ada', 'users get ada@example.com --json'],
-  run: ({ open }, { argument }) => open(async ({ deps }) => answerOf(await find(deps, argument))),
+  run: ({ open }, { argument }) => open(async ({ deps }) => answerOf(await findUser(deps, argument))),
 };
 
 const update: Leaf<AccountOptions> = {
@@ -162,7 +162,7 @@ const remove: Leaf = {
   examples: ['users delete ada'],
   run: ({ open }, { argument }) =>
     open(async ({ deps }) => {
-      const { sub, username } = await find(deps, argument);
+      const { sub, username } = await findUser(deps, argument);
       if (!(await removeAccount(deps, sub, BY, deps.clock()))) throw unknown(argument);
       return { json: { sub, deleted: true }, ids: [sub], text: `Account ${username} (${sub}) is deleted.` };
     }),
@@ -175,16 +175,16 @@ function changing(
   change: (deps: Deps, sub: string, now: Date) => Promise<boolean>,
 ): Promise<Answer> {
   return open(async ({ deps }) => {
-    const { sub } = await find(deps, name);
+    const { sub } = await findUser(deps, name);
     if (!(await change(deps, sub, deps.clock()))) throw unknown(name);
-    return answerOf(await find(deps, sub));
+    return answerOf(await findUser(deps, sub));
   });
 }
 
 const unknown = (name: string): Error => notFound(`there is no account ${name}`);
 
 /** By sub, username or e-mail address. @throws Failure */
-async function find({ db }: Pick<Deps, 'db'>, name: string): Promise<store.User> {
+export async function findUser({ db }: Pick<Deps, 'db'>, name: string): Promise<store.User> {
   const user = (await store.find(db, name)) ?? (await store.findByName(db, name));
   if (!user) throw unknown(name);
   return user;

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
+import { MEMBERSHIP_CLAIMS } from '../protocol/claims.ts';
 import { MAX_TOKEN_TTL } from '../protocol/client-metadata.ts';
 import { isResource } from '../protocol/resource.ts';
 import { isScopeToken, OPENID } from '../protocol/scope.ts';
@@ -42,6 +43,8 @@ const resourceFields = z.strictObject({
   access_token_format: z.enum(['jwt', 'opaque']).nullable().default(null),
   access_token_ttl: z.int().min(1).max(MAX_TOKEN_TTL).nullable().default(null),
   access_token_signing_alg: z.enum(SIGNING_ALGS).nullable().default(null),
+  /** What its access tokens say of the person (RFC 9068 §2.2.3.1). */
+  claims: z.array(z.enum(MEMBERSHIP_CLAIMS)).max(2).default([]),
 });
 
 export type ScopeChanges = Partial<Omit<scopes.Scope, 'name'>>;

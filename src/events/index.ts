@@ -47,6 +47,16 @@ export type AuditEvent =
   | { event: 'key_rotated' | 'key_retired'; detail: { kid: string; alg?: string } }
   | { event: 'key_withdrawn' | 'key_restored' | 'key_erased' | 'key_removed'; detail: { kid: string } }
   | { event: 'registration_token_created' | 'registration_token_deleted'; detail: { token_id: string } }
+  | {
+      event: 'group_created' | 'group_updated' | 'group_deleted';
+      detail: { group_id: string; before?: object; after?: object };
+    }
+  | { event: 'group_member_added' | 'group_member_removed'; sub: string; detail: { group_id: string } }
+  | {
+      event: 'role_created' | 'role_updated' | 'role_deleted';
+      detail: { role_id: string; before?: object; after?: object };
+    }
+  | { event: 'role_given' | 'role_taken'; sub: string | null; detail: { role_id: string; group_id?: string } }
   | { event: 'scope_changed' | 'resource_changed'; detail: { name: string } };
 
 /** Who did it: a request from outside, or an operator at the command line. */

@@ -10,6 +10,7 @@ import { transact } from '../store/db.ts';
 import { readHandle } from '../store/handle.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
 import { rulesOf } from '../tokens/terms.ts';
+import { membershipsWanted } from '../tokens/memberships.ts';
 import { authorizationOf, ended, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
@@ -37,6 +38,7 @@ export const authorizationCode: Grant<z.infer<typeof parameters>> = {
       resource,
       open_scopes: scopesOpenAt(resource, await rulesOf(deps)),
       refresh_token: refresh,
+      memberships: await membershipsWanted(deps),
     };
     const granted = await authorizationCodes.redeem(deps.db, redemption, now);
     if (!granted) throw await refusal(context, redemption, { code, code_verifier });
@@ -45,6 +47,7 @@ export const authorizationCode: Grant<z.infer<typeof parameters>> = {
       resource: narrowResource(resource, granted.resource),
       nonce: granted.nonce,
       refresh_token: refresh?.refresh_token,
+      giveBack: () => authorizationCodes.giveBack(deps.db, redemption, now),
     });
   },
 };

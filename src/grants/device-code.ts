@@ -16,6 +16,7 @@ import * as deviceCodes from '../store/device-codes.ts';
 import { readHandle } from '../store/handle.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
 import { rulesOf } from '../tokens/terms.ts';
+import { membershipsWanted } from '../tokens/memberships.ts';
 import { authorizationOf, type Grant } from './grant.ts';
 
 const parameters = z.object({ device_code: z.string().max(512), resource: z.array(z.string()).optional() });
@@ -29,7 +30,9 @@ export const deviceCode: Grant<z.infer<typeof parameters>> = {
     if (!device) throw REFUSALS.unknown().explain({ received: kindOf(device_code) });
     const refresh = drawRefreshToken(deps, client, device.expires_bucket, now);
     const open_scopes = scopesOpenAt(resource, await rulesOf(deps));
-    const poll = { device, client_id: client.client_id, resource, open_scopes, refresh_token: refresh };
+    const memberships = await membershipsWanted(deps);
+    const { client_id } = client;
+    const poll = { device, client_id, resource, open_scopes, refresh_token: refresh, memberships };
     const granted = await deviceCodes.redeem(deps.db, poll, now);
     if (!granted) {
       const why = await deviceCodes.poll(deps.db, poll, now);
@@ -40,6 +43,7 @@ export const deviceCode: Grant<z.infer<typeof parameters>> = {
       resource: narrowResource(resource, granted.resource),
       nonce: null,
       refresh_token: refresh?.refresh_token,
+      giveBack: () => deviceCodes.giveBack(deps.db, poll, now),
     });
   },
 };

@@ -8,10 +8,11 @@ import type { GrantedToPerson } from '../store/authorization-codes.ts';
 import type { Grant as StoredGrant } from '../store/grants.ts';
 import type { Authorization } from '../tokens/authorization.ts';
 import { claimsFor, requestedClaims } from '../users/claims.ts';
+import { membershipsAt, membershipsFor } from '../tokens/memberships.ts';
 
 export type GrantDeps = Pick<
   Deps,
-  'config' | 'db' | 'directory' | 'keys' | 'clientKeys' | 'random' | 'secrets' | 'log' | 'metrics'
+  'config' | 'db' | 'directory' | 'keys' | 'clientKeys' | 'random' | 'secrets' | 'log' | 'metrics' | 'tokenSizes'
 >;
 
 /** Where a token request stands once the shared phases have passed. */
@@ -43,19 +44,34 @@ export const ended = ({
 export async function authorizationOf(
   { deps, client }: Pick<GrantContext, 'deps' | 'client'>,
   granted: GrantedToPerson,
-  narrowed: { scope: string[]; resource: string[]; nonce: string | null; refresh_token: string | undefined },
+  narrowed: Pick<Authorization, 'scope' | 'resource' | 'refresh_token' | 'giveBack'> & { nonce: string | null },
 ): Promise<Authorization> {
-  const { scope, resource, nonce, refresh_token } = narrowed;
+  const { scope, resource, nonce, refresh_token, giveBack } = narrowed;
   const { grant_id, sub, sid, auth_time, acr, amr, expires_at } = granted;
   const known = await deps.directory.scopes();
-  const claims = claimsFor(granted, scope, known);
-  const requested_claims = requestedClaims(granted, granted.requested_claims?.id_token, known);
+  const resources = await deps.directory.resources();
+  const told = { ...granted, ...membershipsFor(client, granted, resources) };
+  const claims = claimsFor(told, scope, known);
+  const requested_claims = requestedClaims(told, granted.requested_claims?.id_token, known);
+  const access_token_claims = membershipsAt(resource, granted, resources);
   return {
     client,
     sub,
     scope,
     resource,
-    person: { grant_id, grant_expires_at: expires_at, sid, auth_time, acr, amr, nonce, claims, requested_claims },
+    person: {
+      grant_id,
+      grant_expires_at: expires_at,
+      sid,
+      auth_time,
+      acr,
+      amr,
+      nonce,
+      claims,
+      requested_claims,
+      access_token_claims,
+    },
     refresh_token,
+    giveBack,
   };
 }

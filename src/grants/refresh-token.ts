@@ -12,6 +12,7 @@ import { readHandle } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import { deriveAgain, drawSuccessor } from '../tokens/prepare.ts';
 import { rulesOf } from '../tokens/terms.ts';
+import { membershipsWanted } from '../tokens/memberships.ts';
 import { authorizationOf, ended, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
@@ -40,6 +41,7 @@ export const refreshToken: Grant<z.infer<typeof parameters>> = {
       open_scopes: scopesOpenAt(resource, await rulesOf(deps)),
       successor,
       retry: successor.retry,
+      memberships: await membershipsWanted(deps),
     };
     const rotated = await refreshTokens.rotate(deps.db, rotation, now);
     const given: Given | undefined = rotated
@@ -52,6 +54,7 @@ export const refreshToken: Grant<z.infer<typeof parameters>> = {
       // OpenID Connect Core §12.2: a refreshed ID token echoes no nonce.
       nonce: null,
       refresh_token: given.refresh_token,
+      giveBack: () => refreshTokens.giveBack(deps.db, rotation, now),
     });
   },
 };

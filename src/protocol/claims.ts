@@ -36,6 +36,10 @@ export const personClaims = z.strictObject({
 });
 export type PersonClaims = z.infer<typeof personClaims>;
 
+/** What a person belongs to, as claims: RFC 9068 §2.2.3.1 lets access tokens carry them, too. */
+export const MEMBERSHIP_CLAIMS = ['groups', 'roles'] as const;
+export type MembershipClaim = (typeof MEMBERSHIP_CLAIMS)[number];
+
 /** A claims document: JSON values by claim name. */
 export type Claims = Record<string, unknown>;
 

@@ -1,9 +1,17 @@
 /** Access tokens that leave a trace: opaque ones while they live, and JWTs without a grant that were revoked. */
 import { sql, type Selectable } from 'kysely';
+import type { PersonClaims } from '../protocol/claims.ts';
 import type { Db } from './db.ts';
 import { bucketOfId, type HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
+import { membershipsOf, type Memberships } from './memberships.ts';
 import type { Database } from './schema.ts';
+
+/** A person, as far as a resource that asks for memberships is told. */
+interface Member {
+  claims: PersonClaims;
+  memberships: Memberships;
+}
 
 export type OpaqueToken = Omit<Selectable<Database['access_tokens']>, 'revoked_at'>;
 
@@ -12,14 +20,26 @@ export async function insert(db: Db, token: OpaqueToken): Promise<void> {
   await db.insertInto('access_tokens').values(token).execute();
 }
 
-/** An opaque token that works now: not revoked, and neither its grant nor its session has ended. */
+type LiveToken = OpaqueToken & Pick<Grant, 'requested_claims'> & { member: Member | null };
+
+/**
+ * An opaque token that works now: not revoked, and neither its grant nor its session has ended. What its person belongs to
+ * is read where all its audiences are among those that ask for it.
+ */
 export async function findLive(
   db: Db,
   key: HandleKey,
   now: Date,
-): Promise<(OpaqueToken & Pick<Grant, 'requested_claims'>) | undefined> {
-  const { rows } = await sql<OpaqueToken & Pick<Grant, 'requested_claims'>>`
-    select t.*, g.requested_claims from access_tokens t
+  asking: readonly string[] = [],
+): Promise<LiveToken | undefined> {
+  const member =
+    asking.length === 0
+      ? sql`null`
+      : sql`case when t.grant_id is not null and t.aud <@ ${asking}::text[] then (
+          select json_build_object('claims', u.claims, 'memberships', ${membershipsOf(sql.ref('u.sub'))})
+          from users u where u.sub = t.sub) end`;
+  const { rows } = await sql<LiveToken>`
+    select t.*, g.requested_claims, ${member} as member from access_tokens t
     left join grants g on g.expires_bucket = t.grant_bucket and g.grant_id = t.grant_id
     where t.expires_bucket = ${key.expires_bucket} and t.hash = ${key.hash}
       and t.revoked_at is null and t.expires_at > ${now}

@@ -4,6 +4,7 @@ import type { PersonClaims } from '../protocol/claims.ts';
 import type { Db } from './db.ts';
 import type { HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
+import { membershipsIfWanted, type Memberships, type MembershipsWanted } from './memberships.ts';
 
 /** What a person's tokens are made from: the grant, and the person as they are now. */
 export interface GrantedToPerson extends Omit<Grant, 'revoked_at' | 'revoked_for'> {
@@ -12,6 +13,8 @@ export interface GrantedToPerson extends Omit<Grant, 'revoked_at' | 'revoked_for
   email_verified: boolean;
   claims: PersonClaims;
   updated_at: Date;
+  /** Null where nobody wants to know. */
+  memberships: Memberships | null;
 }
 
 /** A code to be given, with the grant it stands for. */
@@ -94,6 +97,7 @@ export interface Redemption {
   open_scopes: readonly string[] | null;
   /** The refresh token to give, and how long it may lie unused; null when the client gets none. */
   refresh_token: { hash: Buffer; expires_at: Date } | null;
+  memberships: MembershipsWanted;
 }
 
 /**
@@ -122,9 +126,25 @@ export async function redeem(
         least(${r.refresh_token?.expires_at ?? null}::timestamptz, expires_at)
       from claimed where ${r.refresh_token !== null}::boolean
     )
-    select claimed.*, u.username, u.email, u.email_verified, u.claims, u.updated_at
+    select claimed.*, u.username, u.email, u.email_verified, u.claims, u.updated_at,
+      ${membershipsIfWanted('claimed', r.memberships)} as memberships
     from claimed join users u on u.sub = claimed.sub`.execute(db);
   return rows[0];
+}
+
+/**
+ * Opens a code again that was claimed at this moment, for an answer that could not be given: neither it nor its refresh
+ * token has left us.
+ */
+export async function giveBack(db: Db, { code, refresh_token }: Redemption, used_at: Date): Promise<void> {
+  await sql`
+    with opened as (
+      update authorization_codes set used_at = null
+      where expires_bucket = ${code.expires_bucket} and hash = ${code.hash} and used_at = ${used_at}
+      returning expires_bucket
+    )
+    delete from refresh_tokens t using opened
+    where t.expires_bucket = opened.expires_bucket and t.hash = ${refresh_token?.hash ?? null}::bytea`.execute(db);
 }
 
 export type CodeRefusal =

@@ -4,6 +4,7 @@ import type { GrantedToPerson } from './authorization-codes.ts';
 import { uniqueViolation, type Db } from './db.ts';
 import type { HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
+import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
 import type { Database } from './schema.ts';
 
 export type DeviceCode = Selectable<Database['device_codes']>;
@@ -101,6 +102,7 @@ export interface Poll {
   /** Of these the grant must have one, for the resources asked for; null when any will do. */
   open_scopes: readonly string[] | null;
   refresh_token: { hash: Buffer; expires_at: Date } | null;
+  memberships: MembershipsWanted;
 }
 
 /** Claims an approved code and writes its refresh token, in one statement. Undefined when nothing was claimed. */
@@ -121,9 +123,22 @@ export async function redeem(db: Db, p: Poll, now: Date): Promise<GrantedToPerso
         least(${p.refresh_token?.expires_at ?? null}::timestamptz, expires_at)
       from claimed where ${p.refresh_token !== null}::boolean
     )
-    select claimed.*, u.username, u.email, u.email_verified, u.claims, u.updated_at
+    select claimed.*, u.username, u.email, u.email_verified, u.claims, u.updated_at,
+      ${membershipsIfWanted('claimed', p.memberships)} as memberships
     from claimed join users u on u.sub = claimed.sub`.execute(db);
   return rows[0];
+}
+
+/** Opens a code again that was claimed at this moment, for an answer that could not be given. */
+export async function giveBack(db: Db, { device, refresh_token }: Poll, used_at: Date): Promise<void> {
+  await sql`
+    with opened as (
+      update device_codes set used_at = null
+      where expires_bucket = ${device.expires_bucket} and hash = ${device.hash} and used_at = ${used_at}
+      returning expires_bucket
+    )
+    delete from refresh_tokens t using opened
+    where t.expires_bucket = opened.expires_bucket and t.hash = ${refresh_token?.hash ?? null}::bytea`.execute(db);
 }
 
 export type PollRefusal =

@@ -7,6 +7,7 @@ import type { GrantedToPerson } from './authorization-codes.ts';
 import type { Db } from './db.ts';
 import type { Grant } from './grants.ts';
 import type { HandleKey } from './handle.ts';
+import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
 
 /** What a request to refresh presents, and what it is to be given. */
 export interface Rotation {
@@ -21,6 +22,7 @@ export interface Rotation {
   successor: { hash: Buffer; expires_at: Date };
   /** From what the successor was derived, when a lost answer may be asked for again; null otherwise. */
   retry: { key: string; salt: Buffer } | null;
+  memberships: MembershipsWanted;
 }
 
 /**
@@ -49,9 +51,26 @@ export async function rotate(db: Db, r: Rotation, now: Date): Promise<GrantedToP
         least(${r.successor.expires_at}::timestamptz, expires_at)
       from spent
     )
-    select spent.*, u.username, u.email, u.email_verified, u.claims, u.updated_at
+    select spent.*, u.username, u.email, u.email_verified, u.claims, u.updated_at,
+      ${membershipsIfWanted('spent', r.memberships)} as memberships
     from spent join users u on u.sub = spent.sub`.execute(db);
   return rows[0];
+}
+
+/**
+ * Undoes the rotation of this moment, for an answer that could not be given: the successor has not left us. A retry, which
+ * wrote nothing, has nothing to undo.
+ */
+export async function giveBack(db: Db, { token, successor }: Rotation, used_at: Date): Promise<void> {
+  await sql`
+    with opened as (
+      update refresh_tokens set used_at = null, successor_hash = null, retry_key = null, retry_salt = null
+      where expires_bucket = ${token.expires_bucket} and hash = ${token.hash} and used_at = ${used_at}
+        and successor_hash = ${successor.hash}
+      returning expires_bucket
+    )
+    delete from refresh_tokens t using opened
+    where t.expires_bucket = opened.expires_bucket and t.hash = ${successor.hash}`.execute(db);
 }
 
 /** A used token whose answer was lost: its successor, never used, can be given again. */
@@ -68,7 +87,8 @@ export interface Retried extends GrantedToPerson {
  */
 export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date): Promise<Retried | undefined> {
   const { rows } = await sql<Retried>`
-    select g.*, t.retry_key, t.retry_salt, t.successor_hash, u.username, u.email, u.email_verified, u.claims, u.updated_at
+    select g.*, t.retry_key, t.retry_salt, t.successor_hash, u.username, u.email, u.email_verified, u.claims, u.updated_at,
+      ${membershipsIfWanted('g', r.memberships)} as memberships
     from refresh_tokens t
     join refresh_tokens next on next.expires_bucket = t.expires_bucket and next.hash = t.successor_hash
     join grants g on g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id

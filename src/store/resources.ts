@@ -1,5 +1,5 @@
 /** Resources (RFC 8707): the APIs tokens are for, the scopes they know, and the tokens they want. */
-import type { Selectable } from 'kysely';
+import type { Insertable, Selectable } from 'kysely';
 import type { Db } from './db.ts';
 import type { Database } from './schema.ts';
 
@@ -14,7 +14,7 @@ export const find = (db: Db, resource: string): Promise<Resource | undefined> =>
   db.selectFrom('resources').selectAll().where('resource', '=', resource).executeTakeFirst();
 
 /** Creates the resource, or replaces it. */
-export async function put(db: Db, resource: Resource): Promise<void> {
+export async function put(db: Db, resource: Insertable<Database['resources']>): Promise<void> {
   const { resource: _, ...rest } = resource;
   await db
     .insertInto('resources')

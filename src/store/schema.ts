@@ -2,7 +2,7 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { AuthorizationRequest, ResponseMode } from '../protocol/authorization-request.ts';
 import type { ClaimsRequest } from '../protocol/claims-request.ts';
-import type { PersonClaims } from '../protocol/claims.ts';
+import type { MembershipClaim, PersonClaims } from '../protocol/claims.ts';
 import type { AuthMethod, GrantType } from '../protocol/client-metadata.ts';
 import type { KeyAlg } from '../protocol/key-alg.ts';
 import type { ContentEncryption, EncryptionAlg } from '../protocol/encryption-alg.ts';
@@ -122,6 +122,7 @@ export interface Database {
     access_token_format: Nullable<TokenFormat>;
     access_token_ttl: Nullable<number>;
     access_token_signing_alg: Nullable<SigningAlg>;
+    claims: Generated<MembershipClaim[]>;
   };
   users: {
     sub: string;
@@ -135,6 +136,24 @@ export interface Database {
     created_at: Date;
     updated_at: Date;
   };
+  groups: {
+    group_id: string;
+    name: string;
+    description: Nullable<string>;
+    created_at: Date;
+    updated_at: Date;
+  };
+  group_members: { group_id: string; sub: string; created_at: Date };
+  roles: {
+    role_id: string;
+    resource: Nullable<string>;
+    name: string;
+    description: Nullable<string>;
+    created_at: Date;
+    updated_at: Date;
+  };
+  role_users: { role_id: string; sub: string; created_at: Date };
+  role_groups: { role_id: string; group_id: string; created_at: Date };
   password_credentials: { sub: string; phc: string; changed_at: Date };
   failures: { key: string; count: number; last_at: Date };
   sessions: {

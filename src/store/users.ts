@@ -1,6 +1,7 @@
 /** People: accounts, and the passwords that open them. */
 import { sql, type Selectable, type Updateable } from 'kysely';
 import type { Db, Trx } from './db.ts';
+import { membershipsOf, type Memberships } from './memberships.ts';
 import type { Database } from './schema.ts';
 
 export type User = Selectable<Database['users']>;
@@ -12,6 +13,15 @@ export const fold = (name: string): string => name.normalize('NFKC').toLowerCase
 /** One person, enabled or not. */
 export const find = (db: Db, sub: string): Promise<User | undefined> =>
   db.selectFrom('users').selectAll().where('sub', '=', sub).executeTakeFirst();
+
+/** The same, with their memberships. */
+export const findWithMemberships = (db: Db, sub: string): Promise<(User & { memberships: Memberships }) | undefined> =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .select(membershipsOf(sql.ref('users.sub')).as('memberships'))
+    .where('sub', '=', sub)
+    .executeTakeFirst();
 
 /** The same, held until the transaction ends: for a change that depends on what is there. */
 export const findLocked = (trx: Trx, sub: string): Promise<User | undefined> =>

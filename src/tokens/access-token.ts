@@ -19,7 +19,7 @@ export interface AccessToken {
   expires_at: Date;
 }
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'tokenSizes'>;
 
 /** Makes the access token of an authorization. It never outlives its grant. */
 export async function issueAccessToken(deps: Needs, authorization: Authorization, now: Date): Promise<AccessToken> {
@@ -59,6 +59,7 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
       ? deps.keys.active(deps.config.ACCESS_TOKEN_SIGNING_ALG, now, { meanwhile: 'RS256' })
       : deps.keys.active(alg, now);
   const claims = {
+    ...person?.access_token_claims,
     iss: deps.config.ISSUER,
     sub: person ? subjectFor(deps, client, sub) : sub,
     // One string unless several were asked for: many verifiers trip over an array.
@@ -79,5 +80,6 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
   const access_token = await new SignJWT(claims)
     .setProtectedHeader({ typ: ACCESS_TOKEN_TYP, alg: key.alg, kid: key.kid })
     .sign(key.private_key);
+  deps.tokenSizes.check(client.client_id, 'access_token', access_token);
   return { access_token, jti, expires_at };
 }

@@ -17,6 +17,8 @@ export interface PersonAuthorization {
   claims: Claims;
   /** The claims that were asked for by name in the ID token (OpenID Connect Core §5.5). */
   requested_claims: Claims;
+  /** The claims that the resources of the access token ask for (RFC 9068 §2.2.3.1). */
+  access_token_claims: Claims;
 }
 
 export interface Authorization {
@@ -29,4 +31,6 @@ export interface Authorization {
   person: PersonAuthorization | null;
   /** A new refresh token, already written. */
   refresh_token?: string | undefined;
+  /** Undoes what the grant wrote, where the tokens turn out to be more than can be given. */
+  giveBack?: (() => Promise<void>) | undefined;
 }

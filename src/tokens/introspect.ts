@@ -17,7 +17,7 @@ type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
 
 /** What `token` means to `client`. The kind is found by looking, so that a hint is never needed (§2.1). */
 export async function introspect(deps: Needs, client: Client, token: string, now: Date): Promise<Introspection> {
-  const access = await verifyAccessToken(deps, token, now);
+  const access = await verifyAccessToken(deps, token, now, { memberships: true });
   if (access) return (await mayIntrospect(deps, client, access)) ? await describeAccessToken(deps, access) : INACTIVE;
 
   const handle = readHandle(token);

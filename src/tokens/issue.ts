@@ -23,11 +23,11 @@ export interface TokenResponse {
   id_token?: string;
 }
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'tokenSizes'>;
 
 /**
  * Makes the tokens of an authorization; `seal` encrypts its ID token. Runs after the grant has committed: signing holds
- * no transaction open.
+ * no transaction open. @throws TokenTooLarge
  */
 export async function issue(
   deps: Needs,
@@ -46,6 +46,7 @@ export async function issue(
   if (refresh_token !== undefined) response.refresh_token = refresh_token;
   if (person && scope.includes(OPENID)) {
     response.id_token = await issueIdToken(deps, authorization, person, { access_token, seal }, now);
+    deps.tokenSizes.check(authorization.client.client_id, 'id_token', response.id_token);
   }
   return { response, jti };
 }

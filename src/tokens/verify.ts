@@ -10,6 +10,7 @@ import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import * as grants from '../store/grants.ts';
 import { readHandle } from '../store/handle.ts';
+import { membershipsAt, membershipsWanted } from './memberships.ts';
 import { ACCESS_TOKEN_TYP } from './access-token.ts';
 
 /** The client that POST /login issues to: in no registry, known to no grant. */
@@ -31,6 +32,9 @@ export interface PresentedToken {
   amr?: string[] | undefined;
   /** Claims that its grant was asked for by name: for userinfo, and nobody else's affair. */
   requested_claims?: ClaimsRequest | null | undefined;
+  /** RFC 9068 §2.2.3.1: of a JWT as it says, of an opaque token as of now. */
+  groups?: string[] | undefined;
+  roles?: string[] | undefined;
 }
 
 const jwtClaims = z.object({
@@ -45,13 +49,25 @@ const jwtClaims = z.object({
   auth_time: z.number().optional(),
   acr: z.string().optional(),
   amr: z.array(z.string()).optional(),
+  groups: z.array(z.string()).optional(),
+  roles: z.array(z.string()).optional(),
 });
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
 
-/** Reads a token. Undefined when it is not ours, expired, revoked, or of a grant, session or client that has ended. */
-export async function verifyAccessToken(deps: Needs, token: string, now: Date): Promise<PresentedToken | undefined> {
-  const presented = token.includes('.') ? await verifyJwt(deps, token, now) : await verifyOpaque(deps, token, now);
+/**
+ * Reads a token. Undefined when it is not ours, expired, revoked, or of a grant, session or client that has ended. The
+ * memberships that an opaque one tells its resource are read on demand.
+ */
+export async function verifyAccessToken(
+  deps: Needs,
+  token: string,
+  now: Date,
+  { memberships = false } = {},
+): Promise<PresentedToken | undefined> {
+  const presented = token.includes('.')
+    ? await verifyJwt(deps, token, now)
+    : await verifyOpaque(deps, token, now, memberships);
   if (presented === undefined || presented.client_id === BUILT_IN_CLIENT) return presented;
   return (await deps.directory.client(presented.client_id)) === undefined ? undefined : presented;
 }
@@ -91,9 +107,15 @@ export async function readAccessTokenJwt(
   }
 }
 
-async function verifyOpaque({ db }: Needs, token: string, now: Date): Promise<PresentedToken | undefined> {
+async function verifyOpaque(
+  deps: Needs,
+  token: string,
+  now: Date,
+  memberships: boolean,
+): Promise<PresentedToken | undefined> {
   const key = readHandle(token);
-  const row = key && (await accessTokens.findLive(db, key, now));
+  const asking = memberships ? (await membershipsWanted(deps)).resource : [];
+  const row = key && (await accessTokens.findLive(deps.db, key, now, asking));
   if (!row) return undefined;
   const { sub, client_id, scope, aud, jti } = row;
   return {
@@ -110,6 +132,7 @@ async function verifyOpaque({ db }: Needs, token: string, now: Date): Promise<Pr
     acr: row.acr ?? undefined,
     amr: row.amr ?? undefined,
     requested_claims: row.requested_claims,
+    ...(row.member && membershipsAt(aud, row.member, await deps.directory.resources())),
   };
 }
 

@@ -5,8 +5,9 @@ import { pickClaims, type Claims } from '../protocol/claims.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import type { Scope } from '../store/scopes.ts';
 import type { User } from '../store/users.ts';
+import type { MembershipClaims } from '../tokens/memberships.ts';
 
-type Person = Pick<User, 'username' | 'email' | 'email_verified' | 'claims' | 'updated_at'>;
+type Person = Pick<User, 'username' | 'email' | 'email_verified' | 'claims' | 'updated_at'> & Partial<MembershipClaims>;
 
 type Scopes = ReadonlyMap<string, Scope>;
 
@@ -37,6 +38,8 @@ export function requestedClaims(person: Person, requests: ClaimRequests | undefi
 function allOf(person: Person): Claims {
   const all: Claims = {
     ...person.claims,
+    ...(person.groups && { groups: person.groups }),
+    ...(person.roles && { roles: person.roles }),
     preferred_username: person.username,
     updated_at: numericDate(person.updated_at),
     ...(person.email !== null && { email: person.email, email_verified: person.email_verified }),

@@ -1,14 +1,15 @@
 /** What userinfo answers (OpenID Connect Core §5.3): the claims a live access token opens. */
 import type { Deps } from '../deps.ts';
-import type { Claims } from '../protocol/claims.ts';
+import { MEMBERSHIP_CLAIMS, type Claims } from '../protocol/claims.ts';
 import { insufficientScope, invalidToken, type OAuthError } from '../protocol/error.ts';
 import { listOf } from '../protocol/redaction.ts';
 import { OPENID } from '../protocol/scope.ts';
 import * as users from '../store/users.ts';
+import { membershipsFor } from '../tokens/memberships.ts';
 import { subjectFor } from '../tokens/subject.ts';
 import { userinfoFor } from '../tokens/userinfo-token.ts';
 import { BUILT_IN_CLIENT, describePresented, verifyAccessToken, type PresentedToken } from '../tokens/verify.ts';
-import { claimsFor, requestedClaims } from './claims.ts';
+import { claimsFor, claimsOpenedBy, requestedClaims } from './claims.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'clientKeys'>;
 
@@ -29,14 +30,18 @@ export async function userinfo(deps: Needs, access_token: string, now: Date): Pr
     const detail = { check: 'access_token_scope', expected: OPENID, received: listOf(token.scope) } as const;
     throw insufficientScope('the access token lacks openid', { scope: OPENID, ...detail, ...whose(token) });
   }
-  const user = await users.find(deps.db, token.sub);
+  const known = await deps.directory.scopes();
+  const requests = token.requested_claims?.userinfo;
+  const told = claimsOpenedBy(token.scope, known);
+  const asked = MEMBERSHIP_CLAIMS.some((claim) => told.has(claim) || requests?.[claim]);
+  const user = await (asked ? users.findWithMemberships : users.find)(deps.db, token.sub);
   if (!user || user.disabled_at !== null) {
     const received = `the token of ${user ? 'a disabled account' : 'no account of a person'}`;
     throw invalidToken('the access token is not valid', { check: 'access_token', received, ...whose(token) });
   }
-  const known = await deps.directory.scopes();
-  const requested = requestedClaims(user, token.requested_claims?.userinfo, known);
-  const claims = { ...claimsFor(user, token.scope, known), ...requested };
+  const resources = await deps.directory.resources();
+  const person = { ...user, ...membershipsFor(token, { memberships: null, ...user }, resources) };
+  const claims = { ...claimsFor(person, token.scope, known), ...requestedClaims(person, requests, known) };
   const client = await deps.directory.client(token.client_id);
   // The token of POST /login is our own, and no client's.
   if (token.client_id === BUILT_IN_CLIENT) return { ...claims, sub: user.sub };

@@ -38,6 +38,7 @@ test('decided: a rotation reads one grant, however many its client has, before t
       open_scopes: null,
       successor: { hash: sha256('successor'), expires_at: later },
       retry: null,
+      memberships: { scope: [], resource: [] },
     },
     now,
   );

@@ -16,6 +16,7 @@ import { createMetrics } from '../../src/platform/prometheus.ts';
 import { createOutbound } from '../../src/platform/outbound.ts';
 import { random } from '../../src/platform/random.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
+import { createTokenSizes } from '../../src/tokens/size.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 export const TEST_SECRET_KEY = 'a secret key for tests, of forty characters';
@@ -70,6 +71,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     keys: createKeyRing(db, secrets),
     directory: createDirectory(db, () => clock.now().getTime(), [adminResource(config.ISSUER)]),
     guesses: createGuesses(db),
+    tokenSizes: createTokenSizes(config, log, () => clock.now().getTime()),
     passwords: createPasswordHasher(metrics.queued),
     clock: clock.now,
     random,

@@ -61,7 +61,7 @@ export function consent(app: FastifyInstance, context: Context): void {
   });
 }
 
-const IDENTITY = new Set(['openid', 'profile', 'email', 'address', 'phone', 'groups']);
+const IDENTITY = new Set(['openid', 'profile', 'email', 'address', 'phone', 'groups', 'roles']);
 const isIdentity = (scope: string): boolean => IDENTITY.has(scope);
 
 /** Where an answer goes, in a form people can check: the origin, or a private-use scheme. */

@@ -1,0 +1,45 @@
+/** How large tokens get: they travel in headers, cookies and URLs, which proxies cut off. */
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+
+/** A token that nobody should be given. */
+export class TokenTooLarge extends Error {
+  readonly bytes: number;
+  constructor(token: TokenKind, bytes: number, most: number) {
+    super(`the ${token} would have ${bytes} bytes, and TOKEN_SIZE_MAX is ${most}`);
+    this.name = 'TokenTooLarge';
+    this.bytes = bytes;
+  }
+}
+
+type TokenKind = 'access_token' | 'id_token';
+
+/** The budget of tokens that hold claims: JWTs, encrypted or not. */
+export interface TokenSizes {
+  /** Warns in the log, once a minute for each client. @throws TokenTooLarge */
+  check(client_id: string, token: TokenKind, jwt: string): void;
+}
+
+const QUIET_MS = 60_000;
+const MAX_CLIENTS = 10_000;
+
+/** `now` is in milliseconds, monotonic. */
+export function createTokenSizes(
+  { TOKEN_SIZE_WARN, TOKEN_SIZE_MAX }: Pick<Config, 'TOKEN_SIZE_WARN' | 'TOKEN_SIZE_MAX'>,
+  log: Logger,
+  now: () => number,
+): TokenSizes {
+  const warned = new LRUCache<string, true>({ max: MAX_CLIENTS, perf: { now }, ttl: QUIET_MS, ttlResolution: 0 });
+  return {
+    check(client_id, token, jwt) {
+      // Base64url: a character is a byte.
+      const bytes = jwt.length;
+      if (TOKEN_SIZE_MAX > 0 && bytes > TOKEN_SIZE_MAX) throw new TokenTooLarge(token, bytes, TOKEN_SIZE_MAX);
+      const key = `${token} ${client_id}`;
+      if (TOKEN_SIZE_WARN === 0 || bytes <= TOKEN_SIZE_WARN || warned.has(key)) return;
+      warned.set(key, true);
+      log.warn({ event: 'token_large', client_id, token, bytes }, 'a token is larger than TOKEN_SIZE_WARN');
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** Groups of people: made, changed and removed, and who is in them. Every change leaves an audit event. */
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { Deps } from '../deps.ts';
+import { record, type Actor } from '../events/index.ts';
+import { transact, uniqueViolation } from '../store/db.ts';
+import * as groups from '../store/groups.ts';
+
+type Needs = Pick<Deps, 'db' | 'random'>;
+
+/** What was asked of a group or a role cannot be: a sentence for the operator. */
+export class GroupProblem extends Error {
+  readonly reason: 'taken' | 'invalid';
+  constructor(message: string, reason: 'taken' | 'invalid') {
+    super(message);
+    this.name = 'GroupProblem';
+    this.reason = reason;
+  }
+}
+
+/** A name as tokens carry it: compared byte for byte by whoever reads it, so it is written in one way only. */
+export const membershipName = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^\p{C}\p{DI}]*$/u, 'must be of characters that can be seen')
+  .refine((name) => name === name.trim() && name === name.normalize('NFC'), 'must not begin or end with a space');
+
+/** What an operator may say of a group. */
+export const groupFields = z.strictObject({
+  name: membershipName,
+  description: z.string().min(1).max(500).nullable().default(null),
+});
+export type GroupFields = z.output<typeof groupFields>;
+
+/** Creates a group. @throws GroupProblem, ZodError */
+export async function createGroup(
+  deps: Needs,
+  fields: z.input<typeof groupFields>,
+  by: Actor,
+  now: Date,
+): Promise<groups.Group> {
+  const after = groupFields.parse(fields);
+  const group_id = deps.random(12).toString('base64url');
+  const group = { group_id, ...after, created_at: now, updated_at: now };
+  await naming(`the group ${after.name} exists`, () =>
+    transact(deps.db, async (trx) => {
+      await groups.insert(trx, group);
+      await record(trx, { event: 'group_created', detail: { group_id, after } }, by, now);
+    }),
+  );
+  return group;
+}
+
+/** Changes what is named of a group. Undefined when there is none. @throws GroupProblem, ZodError */
+export function updateGroup(
+  deps: Needs,
+  group_id: string,
+  changes: Partial<GroupFields>,
+  by: Actor,
+  now: Date,
+): Promise<groups.Group | undefined> {
+  return naming(`the group ${changes.name} exists`, () =>
+    transact(deps.db, async (trx) => {
+      const present = await groups.findLocked(trx, group_id);
+      if (!present) return undefined;
+      const before = { name: present.name, description: present.description };
+      const after = groupFields.parse({ ...before, ...changes });
+      if (isDeepStrictEqual(after, before)) return present;
+      await groups.update(trx, { group_id, ...after, updated_at: now });
+      await record(trx, { event: 'group_updated', detail: { group_id, before, after } }, by, now);
+      return { ...present, ...after, updated_at: now };
+    }),
+  );
+}
+
+/** Deletes a group, with who is in it and the roles it gave them. False when there is none. */
+export function removeGroup(deps: Needs, group_id: string, by: Actor, now: Date): Promise<boolean> {
+  return transact(deps.db, async (trx) => {
+    const removed = await groups.remove(trx, group_id);
+    if (!removed) return false;
+    const before = { name: removed.name, description: removed.description };
+    await record(trx, { event: 'group_deleted', detail: { group_id, before } }, by, now);
+    return true;
+  });
+}
+
+/** Adds people to a group, if there is such a group and all of them exist: else nobody. */
+export function addMembers(
+  deps: Needs,
+  group_id: string,
+  subs: readonly string[],
+  by: Actor,
+  now: Date,
+): Promise<groups.Joined> {
+  return transact(deps.db, async (trx) => {
+    const wanted = [...new Set(subs)];
+    const joined = await groups.addMembers(trx, group_id, wanted, now);
+    for (const sub of joined.added) {
+      await record(trx, { event: 'group_member_added', sub, detail: { group_id } }, by, now);
+    }
+    return joined;
+  });
+}
+
+/** Takes a person out of a group. False when they were not in it. */
+export function removeMember(deps: Needs, group_id: string, sub: string, by: Actor, now: Date): Promise<boolean> {
+  return transact(deps.db, async (trx) => {
+    if (!(await groups.removeMember(trx, group_id, sub))) return false;
+    await record(trx, { event: 'group_member_removed', sub, detail: { group_id } }, by, now);
+    return true;
+  });
+}
+
+/** @throws GroupProblem where the name is taken */
+export async function naming<T>(message: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw uniqueViolation(error) === undefined ? error : new GroupProblem(message, 'taken');
+  }
+}
