@@ -54,7 +54,7 @@ const list: Leaf<ListOptions & { resource?: string }> = {
 const get: Leaf = {
   summary: 'show a role, with who holds it',
   argument: '<role_id>',
-  examples: ['roles get 3fQ0kZ6y1mXbN2aw'],
+  examples: ['roles get 5f0c1d9a7be24c3389d1e6aa'],
   run: ({ open }, { argument }) =>
     open(async ({ deps }) => {
       const role = await store.find(deps.db, argument);
@@ -79,7 +79,7 @@ const update: Leaf<{ name?: string; description?: string }> = {
     new Option('--name <name>', 'what tokens call it from now on'),
     new Option('--description <text>', 'what it is for'),
   ],
-  examples: ['roles update 3fQ0kZ6y1mXbN2aw --name author'],
+  examples: ['roles update 5f0c1d9a7be24c3389d1e6aa --name author'],
   run({ open }, { argument, options: { name, description } }) {
     if (name === undefined && description === undefined) throw usage('there is nothing to change: give an option');
     return open(async ({ deps }) => {
@@ -94,7 +94,7 @@ const update: Leaf<{ name?: string; description?: string }> = {
 const remove: Leaf = {
   summary: 'delete a role; nobody holds it from then on',
   argument: '<role_id>',
-  examples: ['roles delete 3fQ0kZ6y1mXbN2aw'],
+  examples: ['roles delete 5f0c1d9a7be24c3389d1e6aa'],
   run: ({ open }, { argument }) =>
     open(async ({ deps }) => {
       if (!(await removeRole(deps, argument, BY, deps.clock()))) throw unknown(argument);
@@ -135,7 +135,7 @@ const give: Leaf<Named> = {
   summary: 'give a role to people and groups',
   argument: '<role_id>',
   options: holderOptions,
-  examples: ['roles give 3fQ0kZ6y1mXbN2aw --user ada --group staff'],
+  examples: ['roles give 5f0c1d9a7be24c3389d1e6aa --user ada --group staff'],
   run: (process, input) =>
     withHolders(process, input, 'given', (deps, holder) => giveRole(deps, input.argument, holder, BY, deps.clock())),
 };
@@ -144,7 +144,7 @@ const take: Leaf<Named> = {
   summary: 'take a role from people and groups',
   argument: '<role_id>',
   options: holderOptions,
-  examples: ['roles take 3fQ0kZ6y1mXbN2aw --user ada'],
+  examples: ['roles take 5f0c1d9a7be24c3389d1e6aa --user ada'],
   run: (process, input) =>
     withHolders(process, input, 'taken', (deps, holder) => takeRole(deps, input.argument, holder, BY, deps.clock())),
 };

@@ -39,7 +39,7 @@ export function createTokenSizes(
       const key = `${token} ${client_id}`;
       if (TOKEN_SIZE_WARN === 0 || bytes <= TOKEN_SIZE_WARN || warned.has(key)) return;
       warned.set(key, true);
-      log.warn({ event: 'token_large', client_id, token, bytes }, 'a token is larger than TOKEN_SIZE_WARN');
+      log.warn({ event: 'token_large', client_id, kind: token, bytes }, 'a token is larger than TOKEN_SIZE_WARN');
     },
   };
 }

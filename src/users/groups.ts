@@ -24,7 +24,7 @@ export const membershipName = z
   .min(1)
   .max(200)
   .regex(/^[^\p{C}\p{DI}]*$/u, 'must be of characters that can be seen')
-  .refine((name) => name === name.trim() && name === name.normalize('NFC'), 'must not begin or end with a space');
+  .refine((name) => name === name.trim() && name === name.normalize('NFC'), 'must be in NFC, without spaces around it');
 
 /** What an operator may say of a group. */
 export const groupFields = z.strictObject({
@@ -41,7 +41,7 @@ export async function createGroup(
   now: Date,
 ): Promise<groups.Group> {
   const after = groupFields.parse(fields);
-  const group_id = deps.random(12).toString('base64url');
+  const group_id = deps.random(12).toString('hex');
   const group = { group_id, ...after, created_at: now, updated_at: now };
   await naming(`the group ${after.name} exists`, () =>
     transact(deps.db, async (trx) => {

@@ -27,7 +27,7 @@ export async function createRole(
   now: Date,
 ): Promise<roles.Role> {
   const after = newRole.parse(fields);
-  const role_id = deps.random(12).toString('base64url');
+  const role_id = deps.random(12).toString('hex');
   const role = { role_id, ...after, created_at: now, updated_at: now };
   await naming(`the role ${after.name} exists there`, () =>
     transact(deps.db, async (trx) => {

@@ -53,6 +53,7 @@ test('resources put, list and delete', async () => {
     access_token_format: null,
     access_token_ttl: 3600,
     access_token_signing_alg: null,
+    claims: [],
   };
   expect(made.json()).toEqual(expected);
   const changed = await postern([

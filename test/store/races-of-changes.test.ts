@@ -5,7 +5,9 @@ import { addSecretTo } from '../../src/clients/secrets.ts';
 import { presets } from '../../src/protocol/client-metadata.ts';
 import * as clients from '../../src/store/clients.ts';
 import * as users from '../../src/store/users.ts';
-import { AccountProblem, createAccount, updateAccount } from '../../src/users/accounts.ts';
+import { AccountProblem, createAccount, removeAccount, updateAccount } from '../../src/users/accounts.ts';
+import { addMembers, createGroup, removeGroup } from '../../src/users/groups.ts';
+import { createRole, giveRole } from '../../src/users/roles.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aClient, aUser, BY } from '../support/fixtures.ts';
@@ -126,5 +128,48 @@ describe('no change undoes another', () => {
     const { secrets } = (await clients.find(at.deps.db, client_id))!;
     expect(secrets.filter(({ expires_at }) => expires_at === null || expires_at > now)).toHaveLength(1);
     expect(secrets).toHaveLength(9);
+  });
+});
+
+describe('who is in a group', () => {
+  test('of twenty who add the same people, in any order, each adds or finds them, and one event is left for each', async () => {
+    const { group_id } = await createGroup(at.deps, { name: 'crowded' }, BY, at.clock.now());
+    const subs = await Promise.all(
+      Array.from({ length: 6 }, async () => (await aUser(at, { password: undefined })).sub),
+    );
+    const joined = await atOnce(20, (index) =>
+      addMembers(at.deps, group_id, index % 2 === 0 ? subs : subs.toReversed(), BY, at.clock.now()),
+    );
+    expect(joined.flatMap(({ added }) => added).toSorted()).toEqual(subs.toSorted());
+    const events = await at.deps.db
+      .selectFrom('audit_events')
+      .select('sub')
+      .where('event', '=', 'group_member_added')
+      .execute();
+    expect(events).toHaveLength(6);
+  });
+
+  test('of adding and deleting a group or a person at once, no membership of nobody is left, and nothing breaks', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const { group_id } = await createGroup(at.deps, { name: `brief ${round}` }, BY, at.clock.now());
+      const { role_id } = await createRole(at.deps, { name: `brief ${round}` }, BY, at.clock.now());
+      const { sub } = await aUser(at, { password: undefined });
+      await Promise.all([
+        addMembers(at.deps, group_id, [sub], BY, at.clock.now()),
+        giveRole(at.deps, role_id, { kind: 'groups', id: group_id }, BY, at.clock.now()),
+        giveRole(at.deps, role_id, { kind: 'users', id: sub }, BY, at.clock.now()),
+        round % 2 === 0
+          ? removeGroup(at.deps, group_id, BY, at.clock.now())
+          : removeAccount(at.deps, sub, BY, at.clock.now()),
+      ]);
+    }
+    const orphans = await at.deps.db
+      .selectFrom('group_members')
+      .leftJoin('users', 'users.sub', 'group_members.sub')
+      .leftJoin('groups', 'groups.group_id', 'group_members.group_id')
+      .where((where) => where.or([where('users.sub', 'is', null), where('groups.group_id', 'is', null)]))
+      .select('group_members.sub')
+      .execute();
+    expect(orphans).toEqual([]);
   });
 });

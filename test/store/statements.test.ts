@@ -19,6 +19,7 @@ import {
   type AClient,
   type Tokens,
 } from '../support/fixtures.ts';
+import { aResource } from '../support/oauth.ts';
 
 let statements: string[] = [];
 const query = pg.Client.prototype.query;
@@ -114,6 +115,28 @@ describe('POST /token', () => {
     expect(await costOf(() => keep(refresh(at, client, given.refresh_token)))).toEqual([1, 1]);
     expect(await costOf(() => userinfo(at, given.access_token))).toEqual([2, 0]);
     expect((await userinfo(at, given.access_token)).json()).toHaveProperty('name');
+  });
+
+  test('groups and roles cost nothing more, on any path', async () => {
+    const resource = 'https://members.example.test';
+    await aResource(at, resource, { claims: ['groups', 'roles'], access_token_format: 'opaque' });
+    const asked = { scope: 'openid groups roles' };
+    const member = await aClient(at, { skip_consent: true, scope: asked.scope });
+    const fresh = await anAuthorizationCode(at, { ...code, client: member, parameters: asked });
+    await at.deps.directory.resources();
+    let given = {} as Tokens;
+    const keep = async (answer: ReturnType<typeof redeem>): Promise<{ statusCode: number }> => {
+      given = (await answer).json<Tokens>();
+      return answer;
+    };
+    expect(await costOf(() => keep(redeem(at, fresh)))).toEqual([1, 1]);
+    expect(await costOf(() => keep(refresh(at, member, given.refresh_token)))).toEqual([1, 1]);
+    expect(await costOf(() => userinfo(at, given.access_token))).toEqual([2, 0]);
+    const there = await anAuthorizationCode(at, { ...code, client: member, parameters: { ...asked, resource } });
+    await keep(redeem(at, there));
+    const work = (): ReturnType<typeof postForm> =>
+      postForm(at, '/introspect', { token: given.access_token, ...credentials(member) });
+    expect(await costOf(work)).toEqual([1, 0]);
   });
 
   test('an opaque access token is one more', async () => {

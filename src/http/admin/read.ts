@@ -6,9 +6,12 @@ import { listedParameters, parseForm } from '../../protocol/form-encoding.ts';
 
 /** The query, each parameter once. @throws Problem for a repeated or malformed one */
 export function queryOf(request: FastifyRequest): Record<string, unknown> {
-  const parameters = listedParameters(parseForm((request.query as { text: string }).text));
-  for (const [name, value] of Object.entries(parameters)) {
-    if (Array.isArray(value)) {
+  const parameters: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(listedParameters(parseForm((request.query as { text: string }).text)))) {
+    // `resource` is always a list: elsewhere it may be repeated.
+    const [first, ...more] = [value].flat();
+    if (more.length === 0) parameters[name] = first;
+    else {
       throw new Problem('invalid', 'the query is not valid', {
         errors: [{ pointer: `?${name}`, detail: 'is repeated', code: 'repeated' }],
       });
