@@ -4,6 +4,7 @@ import type { Trx } from '../store/db.ts';
 import { estimateRows } from '../store/listing.ts';
 import * as store from '../store/roles.ts';
 import { createRole, giveRole, newRole, removeRole, roleFields, takeRole, updateRole } from '../users/roles.ts';
+import { flag } from './list.ts';
 import { Problem } from './problem.ts';
 import { createOf, listOf, replaceOf, type AdminResource, type Item } from './resource.ts';
 
@@ -32,15 +33,12 @@ export const roles: AdminResource = {
   list: listOf({
     filters: z.strictObject({
       name: z.string().max(200),
-      resource: z.string().max(2000).describe('Empty: those at the whole server'),
+      resource: z.string().max(2000),
+      server_wide: flag.describe('Those at the whole server, or all the others'),
     }),
     sorts: { created_at: ['created_at', 'role_id'], name: ['name', 'role_id'] },
-    async page({ deps }, _ids, { name, resource }, keyset) {
-      const { rows, ...rest } = await store.page(
-        deps.db,
-        { name, resource: resource === '' ? null : resource },
-        keyset,
-      );
+    async page({ deps }, _ids, filters, keyset) {
+      const { rows, ...rest } = await store.page(deps.db, filters, keyset);
       return { items: rows.map(itemOf), ...rest };
     },
     estimate: ({ deps }) => estimateRows(deps.db, 'roles'),
@@ -55,10 +53,10 @@ export const roles: AdminResource = {
       itemOf(await createRole(deps, { name, description, resource }, by, now)),
   }),
   replace: replaceOf({
-    body: roleFields.extend({ ...ignored, resource: z.string().nullable().optional() }),
+    body: roleFields.extend({ ...ignored, resource: newRole.shape.resource }),
     writable: ({ name, description, resource }) => ({ name, description, resource }),
     async run({ deps, by, now }, { role_id }, { name, description, resource }, _made, present) {
-      if (resource !== undefined && resource !== present!['resource']) {
+      if (resource !== present!['resource']) {
         throw new Problem('invalid', 'a role stays where it is: at another resource it is another role');
       }
       return itemOf((await updateRole(deps, role_id!, { name, description }, by, now))!);

@@ -14,16 +14,20 @@ export const find = (db: Db, role_id: string): Promise<Role | undefined> =>
 export const findLocked = (trx: Trx, role_id: string): Promise<Role | undefined> =>
   trx.selectFrom('roles').selectAll().where('role_id', '=', role_id).forNoKeyUpdate().executeTakeFirst();
 
-/** One page of roles; `resource` null narrows it to those at the whole server. */
-export function page(
-  db: Db,
-  { resource, name }: { resource?: string | null | undefined; name?: string | undefined },
-  keyset: Keyset,
-): Promise<KeysetPage<Role>> {
+/** What a list of roles can be narrowed to. */
+interface Filters {
+  name?: string | undefined;
+  resource?: string | undefined;
+  /** Those at the whole server, or all the others. */
+  server_wide?: boolean | undefined;
+}
+
+/** One page of roles. */
+export function page(db: Db, { name, resource, server_wide }: Filters, keyset: Keyset): Promise<KeysetPage<Role>> {
   let query = db.selectFrom('roles').selectAll();
   if (name !== undefined) query = query.where('name', '=', name);
-  if (resource === null) query = query.where('resource', 'is', null);
-  else if (resource !== undefined) query = query.where('resource', '=', resource);
+  if (resource !== undefined) query = query.where('resource', '=', resource);
+  if (server_wide !== undefined) query = query.where('resource', server_wide ? 'is' : 'is not', null);
   return keysetPage(query, keyset);
 }
 

@@ -131,14 +131,11 @@ describe('roles', () => {
     expect((await send('POST', '/roles', { name: 'editor' }))[0]).toBe(409);
     expect((await send('POST', '/roles', { name: 'editor', resource: NOTES }))[0]).toBe(409);
     expect((await send('POST', '/roles', { name: 'editor', resource: 'https://nobody.example.test' }))[0]).toBe(400);
-    const listed = async (query: string): Promise<unknown> => {
-      const [st, b] = await send('GET', `/roles?${query}`);
-      console.log(query, st, b);
-      return b['items'];
-    };
+    const listed = async (query: string): Promise<unknown> => (await send('GET', `/roles?${query}`))[1]['items'];
     expect(await listed(`resource=${encodeURIComponent(NOTES)}`)).toEqual([here]);
-    expect(await listed('resource=')).toEqual([everywhere]);
+    expect(await listed('server_wide=true')).toEqual([everywhere]);
     expect(await listed('name=editor&sort=name')).toHaveLength(2);
+    expect((await send('GET', '/roles?resource=a&resource=b'))[0]).toBe(400);
     const path = `/roles/${String(here['role_id'])}`;
     expect((await send('PATCH', path, { resource: null }))[0]).toBe(400);
     expect(await send('PATCH', path, { name: 'author' })).toMatchObject([200, { name: 'author', resource: NOTES }]);
