@@ -66,7 +66,12 @@ export async function exchange(
   const { response, jti } = await issue(deps, authorization, { seal }, now).catch(async (error: unknown) => {
     if (!(error instanceof TokenTooLarge)) throw error;
     await authorization.giveBack?.();
-    throw invalidScope('the tokens would be larger than this server gives: ask for less scope', { cause: error });
+    throw invalidScope('the tokens would be larger than this server gives: ask for less scope', {
+      check: 'token_size',
+      expected: `at most ${error.most} bytes (TOKEN_SIZE_MAX)`,
+      received: `${error.bytes} bytes`,
+      cause: error,
+    });
   });
   const { sub, person } = authorization;
   logIssued(deps, by, { grant_type, client_id: client.client_id, sub, jti, gid: person?.grant_id });

@@ -62,6 +62,7 @@ export const CHECKS = {
   device_code: 'RFC 8628 §3.5',
   user_code: 'RFC 8628 §5.1',
   poll_interval: 'RFC 8628 §3.5',
+  token_size: 'RFC 6749 §5.2',
 
   // Tokens at our own doors.
   access_token: 'RFC 6750 §3.1',

@@ -6,10 +6,12 @@ import type { Config } from '../config.ts';
 /** A token that nobody should be given. */
 export class TokenTooLarge extends Error {
   readonly bytes: number;
+  readonly most: number;
   constructor(token: TokenKind, bytes: number, most: number) {
     super(`the ${token} would have ${bytes} bytes, and TOKEN_SIZE_MAX is ${most}`);
     this.name = 'TokenTooLarge';
     this.bytes = bytes;
+    this.most = most;
   }
 }
 
