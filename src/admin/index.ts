@@ -5,7 +5,13 @@
 import { describeApi } from './describe.ts';
 import { clients } from './clients.ts';
 import { clientSecrets } from './client-secrets.ts';
+import { userConsents } from './consents.ts';
+import { userCredentials } from './credentials.ts';
+import { grants, userGrants } from './grants.ts';
 import { operationsOf, type Operation } from './operation.ts';
+import { sessions, userSessions } from './sessions.ts';
+import { tokens } from './tokens.ts';
+import { users } from './users.ts';
 import type { Resource } from '../store/resources.ts';
 import type { AdminResource } from './resource.ts';
 
@@ -18,6 +24,14 @@ export type { AdminResource } from './resource.ts';
 export const adminResources = {
   clients,
   'client-secrets': clientSecrets,
+  users,
+  'user-credentials': userCredentials,
+  'user-sessions': userSessions,
+  'user-grants': userGrants,
+  'user-consents': userConsents,
+  sessions,
+  grants,
+  tokens,
 } as const satisfies Record<string, AdminResource>;
 
 /** Everything that can be done. */

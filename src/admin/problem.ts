@@ -83,7 +83,12 @@ export function problemOf(thrown: unknown): Problem | undefined {
   if (thrown instanceof AccountProblem) {
     return new Problem(thrown.reason === 'taken' ? 'conflict' : 'invalid', thrown.message);
   }
-  if (thrown instanceof OAuthError) return new Problem('invalid', thrown.error_description);
+  if (thrown instanceof OAuthError) {
+    // Too much is being hashed: nothing is wrong with the request.
+    const { status, error_description, retry_after = 1 } = thrown;
+    if (status === 503) return new Problem('unavailable', error_description, { retry_after });
+    return new Problem('invalid', error_description);
+  }
   return isZodError(thrown) ? invalidBody(thrown) : undefined;
 }
 

@@ -6,6 +6,7 @@ import * as store from '../store/users.ts';
 import {
   AccountProblem,
   createAccount,
+  describeAccount,
   removeAccount,
   setDisabled,
   setPassword,
@@ -90,7 +91,7 @@ const list: Leaf<ListOptions> = {
         ({ sub }) => sub,
       );
       return {
-        json: rows.map(describe),
+        json: rows.map(describeAccount),
         ids: rows.map(({ sub }) => sub),
         text: table(
           ['SUB', 'USERNAME', 'EMAIL', 'STATE'],
@@ -204,13 +205,8 @@ function readClaims(json: string | undefined): PersonClaims | undefined {
   return result.data;
 }
 
-function describe({ disabled_at, username_folded: _username, email_folded: _email, ...user }: store.User) {
-  const { sub, username, email, email_verified, claims, created_at, updated_at } = user;
-  return { sub, username, email, email_verified, claims, disabled: disabled_at !== null, created_at, updated_at };
-}
-
 function answerOf(user: store.User): Answer {
-  const json = describe(user);
+  const json = describeAccount(user);
   return { json, ids: [user.sub], text: record(json, ['sub']) };
 }
 

@@ -24,6 +24,13 @@ export type AuditEvent =
       detail: { amr?: string[]; via: string };
     }
   | { event: 'sign_out'; sub: string; detail: { sid: string; grants_revoked: number } }
+  | { event: 'sign_out_everywhere'; sub: string; detail: { sessions_ended: number; grants_revoked: number } }
+  | {
+      event: 'access_revoked';
+      sub: string;
+      detail: { sessions_ended: number; grants_revoked: number; consents_withdrawn: number };
+    }
+  | { event: 'consent_withdrawn'; sub: string; client_id: string; detail: { grants_revoked: number } }
   | {
       event: 'consent' | 'consent_denied';
       sub: string;
@@ -39,8 +46,15 @@ export type AuditEvent =
   | { event: 'authorization_revoked'; sub: string | null; client_id: string; detail: { gid?: string; jti?: string } }
   | { event: 'code_replay' | 'refresh_token_reuse'; client_id: string; detail: { gid: string | null } }
   | {
-      event: 'user_created' | 'user_updated' | 'user_disabled' | 'user_enabled' | 'user_deleted' | 'password_changed';
+      event:
+        'user_created' | 'user_disabled' | 'user_enabled' | 'user_deleted' | 'password_changed' | 'password_deleted';
       sub: string;
+    }
+  | {
+      event: 'user_updated';
+      sub: string;
+      /** Names before and after; of claims only which changed, since they say what somebody is like. */
+      detail: { before: Record<string, unknown>; after: Record<string, unknown>; claims: readonly string[] };
     }
   | { event: 'client_created' | 'client_updated' | 'client_deleted'; client_id: string }
   | { event: 'client_secret_added' | 'client_secret_deleted'; client_id: string; detail: { secret_id: string } }

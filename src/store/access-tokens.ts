@@ -30,8 +30,11 @@ export async function findLive(
   return rows[0];
 }
 
-/** An opaque token in any state: for its revocation. */
-export const find = (db: Db, { expires_bucket, hash }: HandleKey): Promise<OpaqueToken | undefined> =>
+/** An opaque token in any state: for its revocation, and for operators. */
+export const find = (
+  db: Db,
+  { expires_bucket, hash }: HandleKey,
+): Promise<Selectable<Database['access_tokens']> | undefined> =>
   db
     .selectFrom('access_tokens')
     .selectAll()

@@ -1,7 +1,8 @@
 /** Grants: the root row of one authorization. `revoked_at` on it ends its code, its refresh tokens and its access tokens. */
-import type { Selectable } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type { Db, Trx } from './db.ts';
 import { bucketOfId } from './handle.ts';
+import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './listing.ts';
 import type { Database } from './schema.ts';
 
 export type Grant = Selectable<Database['grants']>;
@@ -12,7 +13,10 @@ export type RevokedFor =
   | 'refresh_token_reuse'
   | 'revocation'
   | 'sign_out'
+  | 'operator'
+  | 'consent_withdrawn'
   | 'password_change'
+  | 'password_deleted'
   | 'user_disabled'
   | 'user_deleted'
   | 'client_deleted';
@@ -31,14 +35,50 @@ export async function findLive(db: Db, grant_id: string, now: Date): Promise<Gra
     .executeTakeFirst();
 }
 
-/** Revokes one grant of this client, and says whose it was; undefined when it was dead, or another's. */
+/** A grant in any state, live or not, as long as it is kept. */
+export async function find(db: Db, grant_id: string): Promise<Grant | undefined> {
+  const expires_bucket = bucketOfId(grant_id);
+  if (expires_bucket === undefined) return undefined;
+  return db
+    .selectFrom('grants')
+    .selectAll()
+    .where('expires_bucket', '=', expires_bucket)
+    .where('grant_id', '=', grant_id)
+    .executeTakeFirst();
+}
+
+/** What narrows a list of grants. Those that merely ran out are in neither state: they are removed within a day. */
+export interface GrantFilters extends CreatedRange {
+  sub?: string | undefined;
+  client_id?: string | undefined;
+  state: 'live' | 'revoked';
+}
+
+/** One page of grants. */
+export function page(
+  db: Db,
+  { sub, client_id, state, ...range }: GrantFilters,
+  now: Date,
+  keyset: Keyset,
+): Promise<KeysetPage<Grant>> {
+  let query = createdWithin(db.selectFrom('grants').selectAll(), range);
+  if (sub !== undefined) query = query.where('sub', '=', sub);
+  if (client_id !== undefined) query = query.where('client_id', '=', client_id);
+  query =
+    state === 'revoked'
+      ? query.where('revoked_at', 'is not', null)
+      : query.where('revoked_at', 'is', null).where('expires_at', '>', now);
+  return keysetPage(query, keyset);
+}
+
+/** Revokes one grant, if it is of whom is named, and says whose it was; undefined when it was dead, or another's. */
 export async function revoke(
   db: Db,
   grant_id: string,
-  client_id: string,
+  { client_id, sub }: { client_id?: string | undefined; sub?: string | undefined },
   why: RevokedFor,
   now: Date,
-): Promise<Pick<Grant, 'sub'> | undefined> {
+): Promise<Pick<Grant, 'client_id' | 'sub'> | undefined> {
   const expires_bucket = bucketOfId(grant_id);
   if (expires_bucket === undefined) return undefined;
   return db
@@ -46,18 +86,19 @@ export async function revoke(
     .set({ revoked_at: now, revoked_for: why })
     .where('expires_bucket', '=', expires_bucket)
     .where('grant_id', '=', grant_id)
-    .where('client_id', '=', client_id)
+    .$if(client_id !== undefined, (query) => query.where('client_id', '=', client_id!))
+    .$if(sub !== undefined, (query) => query.where('sub', '=', sub!))
     .where('revoked_at', 'is', null)
-    .returning('sub')
+    .returning(['client_id', 'sub'])
     .executeTakeFirst();
 }
 
-/** Ends what a session gave, but for grants with offline_access, which outlive it. Returns how many. */
-export async function revokeOfSession(trx: Trx, sid: string, why: RevokedFor, now: Date): Promise<number> {
+/** Ends what sessions gave, but for grants with offline_access, which outlive them. Returns how many. */
+export async function revokeOfSessions(trx: Trx, sids: readonly string[], why: RevokedFor, now: Date): Promise<number> {
   const result = await trx
     .updateTable('grants')
     .set({ revoked_at: now, revoked_for: why })
-    .where('sid', '=', sid)
+    .where('sid', '=', sql<string>`any(${sids}::text[])`)
     .where('offline', '=', false)
     .where('revoked_at', 'is', null)
     .executeTakeFirst();

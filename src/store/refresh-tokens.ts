@@ -2,11 +2,12 @@
  * Refresh tokens: each used once, all of a grant dying together. Each verb is one statement and its answer is the
  * verdict.
  */
-import { sql } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type { GrantedToPerson } from './authorization-codes.ts';
 import type { Db } from './db.ts';
 import type { Grant } from './grants.ts';
 import type { HandleKey } from './handle.ts';
+import type { Database } from './schema.ts';
 
 /** What a request to refresh presents, and what it is to be given. */
 export interface Rotation {
@@ -148,3 +149,17 @@ export async function grantOf(
     where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}`.execute(db);
   return rows[0];
 }
+
+/** A refresh token in any state, without its grant: for operators. */
+export const find = (
+  db: Db,
+  { expires_bucket, hash }: HandleKey,
+): Promise<
+  Pick<Selectable<Database['refresh_tokens']>, 'grant_id' | 'created_at' | 'expires_at' | 'used_at'> | undefined
+> =>
+  db
+    .selectFrom('refresh_tokens')
+    .select(['grant_id', 'created_at', 'expires_at', 'used_at'])
+    .where('expires_bucket', '=', expires_bucket)
+    .where('hash', '=', hash)
+    .executeTakeFirst();

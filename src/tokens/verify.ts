@@ -67,25 +67,46 @@ async function verifyJwt(deps: Needs, token: string, now: Date): Promise<Present
 }
 
 /** Checks signature, type, issuer and expiry, nothing that needs the store. `sub` is as the token says it. */
-export async function readAccessTokenJwt(
+export const readAccessTokenJwt = async (
+  deps: Pick<Deps, 'config' | 'keys'>,
+  token: string,
+  now: Date,
+): Promise<PresentedToken | undefined> => {
+  const read = await readSignedJwt(deps, token, now);
+  return read?.expired === false ? read.claims : undefined;
+};
+
+/**
+ * The same for a token that may have expired; `retired` also takes the signature of a key that counts no longer. For
+ * saying what a token was, never for letting anybody in.
+ */
+export async function readSignedJwt(
   { config, keys }: Pick<Deps, 'config' | 'keys'>,
   token: string,
   now: Date,
-): Promise<PresentedToken | undefined> {
+  { retired = false }: { retired?: boolean } = {},
+): Promise<{ claims: PresentedToken; expired: boolean } | undefined> {
+  const read = (payload: unknown, expired: boolean) => {
+    const { aud, scope, ...claims } = jwtClaims.parse(payload);
+    return { claims: { format: 'jwt' as const, ...claims, scope: parseScope(scope), aud: [aud].flat() }, expired };
+  };
   try {
     const { payload } = await jwtVerify(
       token,
       async ({ kid = '', alg }) => {
-        const key = await keys.find(kid, now);
+        const key = await keys.find(kid, now, { retired });
         // The key decides the algorithm, never the token (RFC 8725 §3.1).
         if (!key || key.alg !== alg) throw new errors.JWKSNoMatchingKey();
         return key.public_key;
       },
       { issuer: config.ISSUER, typ: ACCESS_TOKEN_TYP, algorithms: [...SIGNING_ALGS], currentDate: now },
     );
-    const { aud, scope, ...claims } = jwtClaims.parse(payload);
-    return { format: 'jwt', ...claims, scope: parseScope(scope), aud: [aud].flat() };
+    return read(payload, false);
   } catch (error) {
+    // Its signature, type and issuer were right: expiry is looked at last.
+    if (error instanceof errors.JWTExpired && jwtClaims.safeParse(error.payload).success) {
+      return read(error.payload, true);
+    }
     if (error instanceof errors.JOSEError || error instanceof z.ZodError) return undefined;
     throw error;
   }
