@@ -10,6 +10,7 @@ import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
 import { explain } from './explain.ts';
 import { failureOf, type Failure } from './failure.ts';
+import { grants } from './grants.ts';
 import { keys } from './keys.ts';
 import { logoutNotices } from './logout-notices.ts';
 import { migrate } from './migrate.ts';
@@ -17,6 +18,8 @@ import { registrationTokens } from './registration-tokens.ts';
 import { resources } from './resources.ts';
 import { scopes } from './scopes.ts';
 import { serve } from './serve.ts';
+import { sessions } from './sessions.ts';
+import { tokens } from './tokens.ts';
 import { users } from './users.ts';
 
 export type { Opened, Process } from './command.ts';
@@ -28,6 +31,9 @@ const commands = {
   config,
   clients,
   users,
+  sessions,
+  grants,
+  tokens,
   scopes,
   resources,
   keys,

@@ -1,8 +1,10 @@
 /** People: make, list, show, change, disable and remove accounts, and set passwords. Hashes are never shown. */
 import { Option } from 'commander';
 import type { Deps } from '../deps.ts';
+import type { Actor } from '../events/index.ts';
 import { personClaims, type PersonClaims } from '../protocol/claims.ts';
 import * as store from '../store/users.ts';
+import { revokeEverything, signOutEverywhere, type Ended } from '../users/access.ts';
 import {
   AccountProblem,
   createAccount,
@@ -106,7 +108,7 @@ const get: Leaf = {
   summary: 'show an account',
   argument: '<user>',
   examples: ['users get ada', 'users get ada@example.com --json'],
-  run: ({ open }, { argument }) => open(async ({ deps }) => answerOf(await find(deps, argument))),
+  run: ({ open }, { argument }) => open(async ({ deps }) => answerOf(await findUser(deps, argument))),
 };
 
 const update: Leaf<AccountOptions> = {
@@ -157,13 +159,27 @@ const enable: Leaf = {
   run: ({ open }, { argument }) => changing(open, argument, (deps, sub, now) => setDisabled(deps, sub, false, BY, now)),
 };
 
+const signOut: Leaf = {
+  summary: 'end all sessions of a person, and what was granted under them, but for grants with offline_access',
+  argument: '<user>',
+  examples: ['users sign-out ada'],
+  run: ({ open }, { argument }) => ending(open, argument, signOutEverywhere),
+};
+
+const revoke: Leaf = {
+  summary: 'end all sessions and grants of a person, offline ones too, and withdraw all consents; the account stays',
+  argument: '<user>',
+  examples: ['users revoke-everything ada'],
+  run: ({ open }, { argument }) => ending(open, argument, revokeEverything),
+};
+
 const remove: Leaf = {
   summary: 'delete an account; its sub is never given out again',
   argument: '<user>',
   examples: ['users delete ada'],
   run: ({ open }, { argument }) =>
     open(async ({ deps }) => {
-      const { sub, username } = await find(deps, argument);
+      const { sub, username } = await findUser(deps, argument);
       if (!(await removeAccount(deps, sub, BY, deps.clock()))) throw unknown(argument);
       return { json: { sub, deleted: true }, ids: [sub], text: `Account ${username} (${sub}) is deleted.` };
     }),
@@ -176,16 +192,30 @@ function changing(
   change: (deps: Deps, sub: string, now: Date) => Promise<boolean>,
 ): Promise<Answer> {
   return open(async ({ deps }) => {
-    const { sub } = await find(deps, name);
+    const { sub } = await findUser(deps, name);
     if (!(await change(deps, sub, deps.clock()))) throw unknown(name);
-    return answerOf(await find(deps, sub));
+    return answerOf(await findUser(deps, sub));
   });
 }
+
+/** Ends what hangs off an account, and answers with how much it was. */
+const ending = (
+  open: <T>(work: (opened: Opened) => Promise<T>) => Promise<T>,
+  name: string,
+  end: (deps: Deps, sub: string, by: Actor, now: Date) => Promise<Ended | undefined>,
+): Promise<Answer> =>
+  open(async ({ deps }) => {
+    const { sub } = await findUser(deps, name);
+    const ended = await end(deps, sub, BY, deps.clock());
+    if (!ended) throw unknown(name);
+    const json = { sub, ...ended };
+    return { json, ids: [sub], text: record(json, ['sub']) };
+  });
 
 const unknown = (name: string): Error => notFound(`there is no account ${name}`);
 
 /** By sub, username or e-mail address. @throws Failure */
-async function find({ db }: Pick<Deps, 'db'>, name: string): Promise<store.User> {
+export async function findUser({ db }: Pick<Deps, 'db'>, name: string): Promise<store.User> {
   const user = (await store.find(db, name)) ?? (await store.findByName(db, name));
   if (!user) throw unknown(name);
   return user;
@@ -212,5 +242,16 @@ function answerOf(user: store.User): Answer {
 
 export const users: Group = {
   summary: 'people who sign in',
-  commands: { create, list, get, update, delete: remove, 'set-password': password, disable, enable },
+  commands: {
+    create,
+    list,
+    get,
+    update,
+    delete: remove,
+    'set-password': password,
+    disable,
+    enable,
+    'sign-out': signOut,
+    'revoke-everything': revoke,
+  },
 };
