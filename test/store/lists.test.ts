@@ -36,15 +36,15 @@ beforeAll(async () => {
   await sql`
     insert into grants (expires_bucket, grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, offline,
       created_at, expires_at, revoked_at)
-    select ${bucket}::int, 'g' || n, case when n % 4 = 0 then ${client_id} else 'c' || n % 9 end,
-      case when n % 20 = 0 then ${sub} else 'u' || n % 2000 end, 's' || n, '{}', '{}', ${now}::timestamptz, '', '{}',
+    select ${bucket}::int, 'g' || n, case when n % 100 = 0 then ${client_id} else 'c' || n % 9 end,
+      case when n % 150 = 0 then ${sub} else 'u' || n % 2000 end, 's' || n, '{}', '{}', ${now}::timestamptz, '', '{}',
       false, ${made}, ${expires_at}::timestamptz, case when n % 3 = 0 then ${now}::timestamptz end
     from generate_series(1, 6000) n`.execute(db);
   await sql`
     insert into sessions (expires_bucket, hash, sid, kind, sub, auth_time, amr, acr, created_at, seen_at, expires_at,
       ended_at)
     select ${bucket}::int, ('h' || n)::bytea, 's' || n, 'browser',
-      case when n % 20 = 0 then ${sub} else 'u' || n % 2000 end, ${now}::timestamptz, '{}', '', ${made},
+      case when n % 150 = 0 then ${sub} else 'u' || n % 2000 end, ${now}::timestamptz, '{}', '', ${made},
       ${now}::timestamptz, ${expires_at}::timestamptz, case when n % 3 = 0 then ${now}::timestamptz end
     from generate_series(1, 6000) n`.execute(db);
   await sql`analyze users`.execute(db);
@@ -102,6 +102,13 @@ const FILTERS: Readonly<Record<string, () => readonly string[]>> = {
   state: () => ['live', 'revoked', 'ended'],
 };
 
+/** Conditions that no plan may check row by row. Of one person's grants there are few, of one unique name there is one. */
+function passedOver({ text }: Statement): RegExp {
+  const [bySub, byClient] = [text.includes('"sub" = '), text.includes('"client_id" = ')];
+  if (text.includes('"users"') || (bySub && byClient)) return /(?!)/;
+  return bySub ? /\bsub = / : /\bclient_id = |_at IS NOT NULL/;
+}
+
 function combinations(names: readonly string[]): string[][] {
   const [name, ...rest] = names;
   if (name === undefined) return [[]];
@@ -138,9 +145,7 @@ test.each(Object.keys(lists))(
         expect((await operator.send('GET', `${fill(path, { sub })}?${page}`)).statusCode, page).toBe(200);
         const reads = statements.filter(({ text }) => text.includes(`from "${table}"`) && text.includes('order by'));
         expect(reads, page).toHaveLength(1);
-        // One person has few grants, of whatever client.
-        const owner = /"sub" = /.test(reads[0]!.text) ? /\bsub = / : /\bclient_id = |_at IS NOT NULL/;
-        const wrong = await explain(reads[0]!, owner);
+        const wrong = await explain(reads[0]!, passedOver(reads[0]!));
         explained += 1;
         if (wrong.length > 0) found.push([asked, wrong]);
       }
