@@ -85,4 +85,10 @@ test('input: an id that no grant can have is not found, in any spelling', async 
     expect([id, (await operator.send('GET', `/grants/${encodeURIComponent(id)}`)).statusCode]).toEqual([id, 404]);
   }
   expect((await operator.send('GET', '/grants?created_after=yesterday')).statusCode).toBe(400);
+  for (const moment of ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59', '2026-01-01T00:00:00.123456789Z']) {
+    for (const path of ['/grants', '/users']) {
+      const answer = await operator.send('GET', `${path}?created_after=${moment}&created_before=${moment}`);
+      expect([path, moment, answer.statusCode]).toEqual([path, moment, 200]);
+    }
+  }
 });
