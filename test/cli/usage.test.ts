@@ -38,6 +38,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   scopes: ['list', 'put', 'delete'],
   resources: ['list', 'put', 'delete'],
   keys: ['list', 'rotate', 'retire'],
+  explain: [],
   doctor: [],
 };
 
