@@ -5,10 +5,12 @@ import { FADES_AFTER } from '../protocol/throttle.ts';
 import { sweep } from '../store/sweep.ts';
 import type { Worker } from './worker.ts';
 
-export const sweepExpired = ({ db, clock }: Pick<Deps, 'db' | 'clock'>): Worker => ({
+export const sweepExpired = ({ config, db, clock }: Pick<Deps, 'config' | 'db' | 'clock'>): Worker => ({
   every: 600,
   async run() {
     const now = clock();
-    while ((await sweep(db, now, secondsAfter(now, -FADES_AFTER))) > 0);
+    const kept = config.AUDIT_RETENTION;
+    const audit_before = kept === 0 ? null : secondsAfter(now, -kept);
+    while ((await sweep(db, now, secondsAfter(now, -FADES_AFTER), audit_before)) > 0);
   },
 });
