@@ -8,6 +8,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       add column disabled_at timestamptz,
       add column tokens_since timestamptz not null default to_timestamp(0)`.execute(db);
 
+  await sql`create index on clients (created_at, client_id) where disabled_at is not null`.execute(db);
+
   // Every filter of the audit log, each in the order of time. Wider ones take the place of the first three.
   for (const column of ['event', 'sub', 'client_id', 'actor', 'ip', 'request_id']) {
     await sql`create index on audit_events (${sql.ref(column)}, at, event_id)`.execute(db);
