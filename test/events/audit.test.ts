@@ -255,26 +255,26 @@ test.each(Object.entries(events))(
 
 test('decided: a failed sign-in leaves a line in the log and no row: strangers cannot fill the database', async () => {
   const user = await aUser(at);
-  const count_ = async (): Promise<unknown> =>
+  const rowCount = async (): Promise<unknown> =>
     at.deps.db.selectFrom('audit_events').select(at.deps.db.fn.countAll().as('n')).executeTakeFirst();
-  const before = await count_();
+  const before = await rowCount();
   const browser = new TestBrowser(at);
   const page = await browser.get('/login');
   const fields = { username: user.username, password: 'not the password', form_token: formTokenOf(page) };
   const answer = await browser.post('/login', fields);
   const request_id = String(answer.headers['x-request-id']);
-  expect(await count_()).toEqual(before);
+  expect(await rowCount()).toEqual(before);
   const lines = at.logged.filter((line) => line.includes(request_id) && line.includes('"refused"'));
   expect(lines.length).toBe(1);
   expect(lines.join()).not.toContain('not the password');
 });
 
 test('changeOf names what differs, and no secret', () => {
-  const client_ = { client_name: 'Shop', client_secret: 'x', token_endpoint_auth_method: 'client_secret_basic' };
-  expect(changeOf(undefined, client_)).toEqual({
+  const document = { client_name: 'Shop', client_secret: 'x', token_endpoint_auth_method: 'client_secret_basic' };
+  expect(changeOf(undefined, document)).toEqual({
     after: { client_name: 'Shop', token_endpoint_auth_method: 'client_secret_basic' },
   });
-  expect(changeOf(client_, { ...client_, client_name: null, contacts: ['a'], client_secret: 'y' })).toEqual({
+  expect(changeOf(document, { ...document, client_name: null, contacts: ['a'], client_secret: 'y' })).toEqual({
     before: { client_name: 'Shop', contacts: null },
     after: { client_name: null, contacts: ['a'] },
   });

@@ -15,7 +15,7 @@ afterAll(() => at.close());
 
 type Json = Record<string, unknown>;
 const NOTES = 'https://notes.example.test/v1?a=b c'.replace(' ', '%20');
-const at_ = (resource: string): string => `/resources/${encodeURIComponent(resource)}`;
+const pathOf = (resource: string): string => `/resources/${encodeURIComponent(resource)}`;
 const get = async (path: string): Promise<Json> => {
   const answer = await operator.send('GET', path);
   expect(answer.statusCode, answer.body).toBe(200);
@@ -45,15 +45,15 @@ describe('scopes and resources', () => {
       access_token_ttl: 60,
       client_id: operator.client.client_id,
     };
-    expect((await operator.send('PUT', at_(NOTES), resource)).statusCode).toBe(201);
-    expect(await get(at_(NOTES))).toMatchObject({ resource: NOTES, ...resource });
-    expect((await operator.send('PATCH', at_(NOTES), { access_token_ttl: null })).json()).toMatchObject({
+    expect((await operator.send('PUT', pathOf(NOTES), resource)).statusCode).toBe(201);
+    expect(await get(pathOf(NOTES))).toMatchObject({ resource: NOTES, ...resource });
+    expect((await operator.send('PATCH', pathOf(NOTES), { access_token_ttl: null })).json()).toMatchObject({
       name: 'Notes',
       access_token_ttl: null,
     });
     expect((await items('/resources?limit=5')).map((row) => row['resource'])).toContain(NOTES);
     const gone = async (path: string): Promise<number> => (await operator.send('DELETE', path)).statusCode;
-    expect([await gone(at_(NOTES)), await gone(at_(NOTES))]).toEqual([204, 204]);
+    expect([await gone(pathOf(NOTES)), await gone(pathOf(NOTES))]).toEqual([204, 204]);
     expect([await gone('/scopes/notes:read'), await gone('/scopes/notes:read')]).toEqual([204, 204]);
   });
 
@@ -72,15 +72,15 @@ describe('scopes and resources', () => {
     ['PUT', '/scopes/a', { colour: 'red' }, 400],
     ['PUT', '/resources/not%20a%20uri', {}, 400],
     ['PUT', '/resources/https%3A%2F%2Fa.example.test%2F%23f', {}, 400],
-    ['PUT', at_(NOTES), { client_id: 'nobody' }, 400],
-    ['PUT', at_(NOTES), { access_token_signing_alg: 'none' }, 400],
-    ['PATCH', at_('https://unknown.example.test'), {}, 404],
+    ['PUT', pathOf(NOTES), { client_id: 'nobody' }, 400],
+    ['PUT', pathOf(NOTES), { access_token_signing_alg: 'none' }, 400],
+    ['PATCH', pathOf('https://unknown.example.test'), {}, 404],
     ['PATCH', '/scopes/unknown', {}, 404],
     ['DELETE', '/scopes/openid', undefined, 409],
     ['DELETE', '/scopes/clients:write', undefined, 409],
     ['PATCH', '/scopes/clients:write', { for_people: true }, 409],
     ['PATCH', '/scopes/clients:write', { description: 'Change clients' }, 200],
-    ['PUT', at_(`https://${'a'.repeat(1900)}.example.test/`), {}, 201],
+    ['PUT', pathOf(`https://${'a'.repeat(1900)}.example.test/`), {}, 201],
     ['GET', `/resources/${'%61'.repeat(2500)}`, undefined, 404],
   ] as const)('input: %s %s with %j is answered %i', async (method, path, body, status) => {
     const answer = await operator.send(method, path, body);
@@ -227,7 +227,7 @@ describe('the audit log', () => {
       const page = await get(`/audit-events?limit=7${cursor}`);
       seen.push(...(page['items'] as Json[]).map((row) => row['event_id']));
       if (page['next_cursor'] === null) break;
-      cursor = `&cursor=${String(page['next_cursor'])}`;
+      cursor = `&cursor=${page['next_cursor'] as string}`;
     }
     const rows = await at.deps.db.selectFrom('audit_events').select('event_id').orderBy('event_id', 'desc').execute();
     expect(seen).toEqual(rows.map((row) => row.event_id));
