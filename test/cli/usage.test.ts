@@ -19,11 +19,12 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   serve: [],
   migrate: ['status'],
   config: ['check', 'print'],
-  clients: ['create', 'list', 'get', 'update', 'delete', 'rotate-secret'],
+  clients: ['create', 'list', 'get', 'update', 'disable', 'enable', 'delete', 'rotate-secret'],
   users: ['create', 'list', 'get', 'update', 'delete', 'set-password', 'disable', 'enable'],
   scopes: ['list', 'put', 'delete'],
   resources: ['list', 'put', 'delete'],
   keys: ['list', 'rotate', 'retire'],
+  audit: ['list', 'export'],
   doctor: [],
 };
 
