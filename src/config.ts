@@ -109,6 +109,8 @@ const environment = z.object({
   ),
   ADMIN_RATE_LIMIT: seconds(0, 1_000_000, 600),
   AUTHORIZE_RATE_LIMIT: seconds(0, 10_000_000, 600),
+  REFUSAL_RETENTION: seconds(0, 31_536_000, 604_800),
+  REFUSAL_MAX_ROWS: integer(1000, 10_000_000, 100_000),
   METRICS_HOST: z.string().min(1).default('127.0.0.1'),
   METRICS_PORT: integer(0, 65_535, 9464),
   // These are OpenTelemetry's: their names and words are the specification's.

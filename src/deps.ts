@@ -11,6 +11,7 @@ import type { Metrics } from './platform/metrics.ts';
 import type { Outbound } from './platform/outbound.ts';
 import type { Tracing } from './platform/tracing.ts';
 import type { PasswordHasher } from './users/factors/password.ts';
+import type { Refusals } from './events/refusals.ts';
 import type { Db } from './store/db.ts';
 import type { Random } from './store/handle.ts';
 
@@ -32,6 +33,8 @@ export interface Deps {
   readonly random: Random;
   /** Fetches what others name: guarded, bounded, one error for every failure. */
   readonly fetch: Outbound;
+  /** Why requests were refused, for operators. */
+  readonly refusals: Refusals;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** Undefined unless somebody wants traces. */

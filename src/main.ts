@@ -14,6 +14,7 @@ import type { MetricsListener } from './http/metrics.ts';
 import { banner } from './dev/banner.ts';
 import { demoApplication } from './dev/demo.ts';
 import { seed } from './dev/seed.ts';
+import { createRefusals } from './events/refusals.ts';
 import { createKeyRing, ensureKeys } from './keys/index.ts';
 import { createSecrets } from './keys/secrets.ts';
 import { disciplinedClock, type DisciplinedClock } from './platform/clock.ts';
@@ -90,6 +91,7 @@ function buildDeps(
     fetch,
     clientKeys: createClientKeys(fetch, () => performance.now()),
     requestUris: createRequestUris(fetch, () => performance.now()),
+    refusals: createRefusals(db, { retention: config.REFUSAL_RETENTION }),
     log,
     metrics,
     tracing,
@@ -142,6 +144,7 @@ async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
       readiness.closing = true;
       await Promise.all([app.close(), stopIpv6?.()]);
       await stopWorkers();
+      await deps.refusals.close(deps.clock()).catch((error: unknown) => log.warn({ err: error }, 'refusals were lost'));
       await Promise.all([scrapes?.close(), deps.tracing?.close()]);
       await db.destroy();
       await database.stop();

@@ -1,4 +1,7 @@
-/** From the table of resources to single operations: what the doors route, the document describes and the command line calls. */
+/**
+ * From the table of resources to single operations: what the doors route, the document describes and the command line
+ * calls.
+ */
 import { z } from 'zod';
 import { queryOf } from './list.ts';
 import type { Action, AdminResource, Create, List, Replace, Subject } from './resource.ts';

@@ -18,6 +18,7 @@ import { repeatedParameter } from '../protocol/form-encoding.ts';
 import { parseChallenge } from '../protocol/pkce.ts';
 import { parsePrompt } from '../protocol/prompt.ts';
 import { isWebUri } from '../protocol/redirect-uri.ts';
+import { kindOf, listOf } from '../protocol/redaction.ts';
 import { narrowScope, parseResource, requireKnown } from '../protocol/resource.ts';
 import { OPENID, parseScope, scopeForPerson } from '../protocol/scope.ts';
 import type { Parameters } from '../protocol/parameters.ts';
@@ -60,7 +61,10 @@ export const checks = {
   // RFC 9126 §5, §6.
   pushed({ client, deps, pushed }) {
     const required = client.require_pushed_authorization_requests || deps.config.REQUIRE_PUSHED_AUTHORIZATION_REQUESTS;
-    if (required && !pushed) throw invalidRequest('the request has to be pushed (RFC 9126)');
+    if (required && !pushed) {
+      const detail = { expected: 'a request_uri from /par', received: 'parameters in the request' };
+      throw invalidRequest('the request has to be pushed (RFC 9126)', detail);
+    }
     return {};
   },
 
@@ -68,10 +72,13 @@ export const checks = {
     const response_type = get('response_type');
     if (response_type === undefined) throw invalidRequest('response_type is missing');
     if (!(RESPONSE_TYPES as readonly string[]).includes(response_type)) {
-      throw new OAuthError('unsupported_response_type', 'response_type must be code');
+      throw new OAuthError('unsupported_response_type', 'response_type must be code', { expected: 'code' });
     }
     if (!client.grant_types.includes('authorization_code')) {
-      throw unauthorizedClient('the client is not registered for the authorization_code grant');
+      throw unauthorizedClient('the client is not registered for the authorization_code grant', {
+        expected: `grant_types ${listOf(client.grant_types)}`,
+        received: 'a request for a code',
+      });
     }
     return {};
   },
@@ -79,14 +86,19 @@ export const checks = {
   response_mode({ get, client }) {
     const mode = get('response_mode');
     if (mode !== undefined && !isResponseMode(mode)) {
-      throw invalidRequest(`response_mode must be one of ${RESPONSE_MODES.join(', ')}`);
+      throw invalidRequest(`response_mode must be one of ${RESPONSE_MODES.join(', ')}`, {
+        expected: listOf(RESPONSE_MODES),
+      });
     }
     // ASVS 10.4.12. Saying nothing is saying query.
     if (!mayUse(client, mode ?? 'query')) {
-      throw invalidRequest(`the client is registered for response_mode ${client.response_modes!.join(', ')} only`);
+      throw invalidRequest(`the client is registered for response_mode ${client.response_modes!.join(', ')} only`, {
+        expected: listOf(client.response_modes!),
+        received: mode ?? 'none, which means query',
+      });
     }
     if (mode === 'form_post' && !isWebUri(get('redirect_uri') ?? '')) {
-      throw invalidRequest('response_mode=form_post needs an http(s) redirect_uri');
+      throw invalidRequest('response_mode=form_post needs an http(s) redirect_uri', { received: get('redirect_uri') });
     }
     return {};
   },
@@ -102,7 +114,10 @@ export const checks = {
     const open = scopeForPerson(parseScope(get('scope')), client.scope, await deps.directory.scopes());
     // RFC 8707 §2.2: what no requested resource knows is dropped like any other scope that cannot be had.
     const scope = narrowScope(open, resourceOf(parameters), rules);
-    if (scope.length === 0) throw invalidScope('none of the requested scope is known to the resource');
+    if (scope.length === 0) {
+      const received = `${listOf(open)} at ${listOf(resourceOf(parameters))}`;
+      throw invalidScope('none of the requested scope is known to the resource', { check: 'scope', received });
+    }
     return { scope };
   },
 
@@ -117,7 +132,7 @@ export const checks = {
   max_age({ get, client }) {
     const max_age = get('max_age');
     if (max_age === undefined) return { max_age: client.default_max_age ?? undefined };
-    if (!/^\d{1,9}$/.test(max_age)) throw invalidRequest('max_age must be a number of seconds');
+    if (!/^\d{1,9}$/.test(max_age)) throw invalidRequest('max_age must be a number of seconds', { expected: 'digits' });
     return { max_age: Number(max_age) };
   },
 
@@ -146,13 +161,17 @@ export const checks = {
     const id_token_hint = get('id_token_hint');
     if (id_token_hint === undefined) return {};
     const hint = await readHint(deps, id_token_hint, now);
-    if (!hint) throw invalidRequest('id_token_hint is not an ID token of this server');
+    if (!hint) {
+      const detail = { expected: 'an ID token that this server signed', received: kindOf(id_token_hint) };
+      throw invalidRequest('id_token_hint is not an ID token of this server', detail);
+    }
     // Of another sector: would tell this client that two subjects are one person.
     const issuedTo = await deps.directory.client(hint.client_id);
     if ((issuedTo && sectorOf(issuedTo)) !== sectorOf(client)) {
-      throw invalidRequest('id_token_hint was issued to a client that is told other subjects');
+      const detail = { expected: 'an ID token issued in the sector of this client', received: hint.client_id };
+      throw invalidRequest('id_token_hint was issued to a client that is told other subjects', detail);
     }
-    return { hinted_sub: hint.sub };
+    return { hinted_sub: hint.sub, borrowed_hint: hint.client_id !== client.client_id };
   },
 } as const satisfies Record<string, Check>;
 
@@ -174,8 +193,10 @@ export function reader(parameters: Parameters): CheckContext['get'] {
     if (typeof value !== 'string') return undefined;
     const limit = name in LIMITS ? LIMITS[name as keyof typeof LIMITS] : 8192;
     if (value.length > limit) {
-      if (name === 'scope') throw invalidScope(`scope is longer than ${limit} characters`);
-      throw invalidRequest(`${name} is longer than ${limit} characters`);
+      const received = `${name} of ${value.length} characters`;
+      const detail = { check: 'parameter', expected: `at most ${limit} characters`, received } as const;
+      if (name === 'scope') throw invalidScope(`scope is longer than ${limit} characters`, detail);
+      throw invalidRequest(`${name} is longer than ${limit} characters`, detail);
     }
     return value;
   };

@@ -8,6 +8,7 @@ import type { Parameters } from '../protocol/parameters.ts';
 import { OFFLINE_ACCESS } from '../protocol/scope.ts';
 import { delayAfter, FADES_AFTER, USER_CODE_NETWORK_POLICY, USER_CODE_POLICY } from '../protocol/throttle.ts';
 import { readUserCode, showUserCode, userCodeFrom } from '../protocol/user-code.ts';
+import { listOf } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
 import * as deviceCodes from '../store/device-codes.ts';
 import { transact } from '../store/db.ts';
@@ -44,7 +45,11 @@ export async function startDevice(
   now: Date,
 ): Promise<DeviceAuthorization> {
   if (!client.grant_types.includes(DEVICE_GRANT)) {
-    throw unauthorizedClient('the client is not registered for the device flow');
+    throw unauthorizedClient('the client is not registered for the device flow', {
+      check: 'grant_type',
+      expected: listOf(client.grant_types),
+      received: DEVICE_GRANT,
+    });
   }
   const context = { deps, client, now, pushed: true, parameters, get: reader(parameters) };
   const { scope } = await checks.scope(context);
@@ -108,6 +113,9 @@ export async function enterUserCode(
     if (until && until > now) {
       throw tooManyRequests('too many wrong codes, wait and try again', {
         retry_after: Math.max(1, secondsUntil(until, now)),
+        check: 'user_code',
+        expected: `a pause until ${until.toISOString()}`,
+        received: `${lane.count} wrong codes before`,
       });
     }
   }
@@ -181,4 +189,4 @@ export async function finishDevice(
   return done('approved');
 }
 
-const decided = () => invalidRequest('this code was decided already, or has expired');
+const decided = () => invalidRequest('this code was decided already, or has expired', { check: 'user_code' });

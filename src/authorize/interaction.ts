@@ -26,7 +26,13 @@ export async function open(
   now: Date,
 ): Promise<Opened> {
   const client = await deps.directory.client(row.client_id);
-  if (!client) throw invalidRequest('the application is no longer registered here');
+  if (!client) {
+    throw invalidRequest('the application is no longer registered here', {
+      check: 'client_id',
+      client_id: row.client_id,
+      received: 'a client that was deleted while the request waited',
+    });
+  }
   const situation = await situate(deps, row.request, row, client, sessions, now);
   return { ...situation, id, row, step: nextStep(situation) };
 }
@@ -37,7 +43,12 @@ export async function resume(deps: Needs, opened: Opened, by: Requester): Promis
   if (device) return finishDevice(deps, opened, device, by);
   const { row, request, now, id, step } = opened;
   if (row.refused_error !== null) {
-    const refusal = accessDenied('the person did not allow the request');
+    const refusal = accessDenied('the person did not allow the request', {
+      check: 'consent',
+      client_id: row.client_id,
+      sub: opened.session?.sub,
+      received: 'the person cancelled or declined',
+    });
     if (!(await interactions.answer(deps.db, row, now))) throw alreadyAnswered();
     return { answer: respond(request, deps.config.ISSUER, refusal), refusal };
   }
@@ -47,7 +58,8 @@ export async function resume(deps: Needs, opened: Opened, by: Requester): Promis
   return { interaction: id, step };
 }
 
-export const alreadyAnswered = (): OAuthError => invalidRequest('this request was answered already');
+export const alreadyAnswered = (): OAuthError =>
+  invalidRequest('this request was answered already', { check: 'interaction', expected: 'one answer to a request' });
 
 /** The person chose to go on as one of those signed in; returns whose session that is. Nobody else can be chosen. */
 export async function selectAccount(
@@ -83,7 +95,8 @@ export async function decideConsent(deps: Needs, opened: Opened, approved: boole
   const { client_id } = client;
   const key = consentKey(sub, request);
   await transact(deps.db, async (trx) => {
-    const proof = approved ? { consented_sid: sid } : { refused_error: 'access_denied' };
+    // From here on it is about whoever agreed, also where somebody else becomes the browser's current person meanwhile.
+    const proof = approved ? { consented_sid: sid, selected_sub: sub } : { refused_error: 'access_denied' };
     if (!(await interactions.record(trx, row, proof))) return;
     if (approved) await consents.remember(trx, key, { scope: request.scope, claims }, now);
     const detail = { scope: request.scope, resource: key.resource, ...(claims.length > 0 && { claims }) };

@@ -8,6 +8,7 @@ import { isPublic } from '../protocol/client-metadata.ts';
 import { OAuthError, type ErrorCode } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { isSubset } from '../protocol/scope.ts';
+import { listOf } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
 import type { Agreed } from '../store/consents.ts';
 import type { Interaction } from '../store/interactions.ts';
@@ -63,11 +64,19 @@ export const prompts = {
         !(session && isMet(situation, session.amr)) &&
         (isFresh || !isAttainable(situation))
       ) {
-        return new OAuthError('unmet_authentication_requirements', 'no acr that was asked for could be met');
+        return new OAuthError('unmet_authentication_requirements', 'no acr that was asked for could be met', {
+          check: 'person',
+          expected: `acr ${listOf(situation.request.acr?.values ?? [])}`,
+          received: `amr ${listOf(session?.amr ?? [])}`,
+          client_id: situation.client.client_id,
+          sub: session?.sub,
+        });
       }
       // §3.1.2.2: no answer about anybody else. Who it has to be is the client's secret: no page could say it.
       if (isFresh && request.requested_sub && !isAskedFor(request, session!.sub)) {
-        return new OAuthError('login_required', 'somebody else signed in than sub names');
+        const { client_id } = situation.client;
+        const detail = { check: 'person', received: 'another person', client_id, sub: session?.sub } as const;
+        return new OAuthError('login_required', 'somebody else signed in than sub names', detail);
       }
       return undefined;
     },
@@ -116,11 +125,20 @@ export function refusalAt(step: keyof typeof prompts, situation: Situation): OAu
   const row: PromptRow = prompts[step];
   const hopeless = row.hopeless?.(situation);
   if (hopeless || !situation.request.prompt.includes('none')) return hopeless;
-  // Whom `sub` names may be a guess: a client that nobody agreed to does not learn whether it was right.
-  const guessed = step === 'consent' && situation.request.requested_sub !== undefined;
+  // Whom `sub` names may be a guess, and another client's ID token one that went round: a client that nobody agreed to does
+  // not learn whether this person is here.
+  const { requested_sub, borrowed_hint } = situation.request;
+  const guessed = step === 'consent' && (requested_sub !== undefined || borrowed_hint === true);
   return new OAuthError(
     guessed ? prompts.login.unattended : row.unattended,
     'the request needs a person, and prompt=none allows none',
+    {
+      check: 'person',
+      expected: 'an answer without asking (prompt=none)',
+      received: `${step} is needed, and ${situation.session ? 'somebody is' : 'nobody is'} signed in in this browser`,
+      client_id: situation.client.client_id,
+      sub: situation.session?.sub,
+    },
   );
 }
 

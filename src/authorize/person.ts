@@ -14,8 +14,8 @@ export const candidatesFor = (request: AuthorizationRequest, sessions: readonly 
 
 /**
  * The one of the candidates to go on as: who was chosen, or signed in, on this request; else whom login_hint names; else
- * the browser's current person. When the chosen one's session ended meanwhile, nobody steps in unasked. Where nobody may be asked login_hint chooses nobody: the answer would tell a client who is
- * signed in here.
+ * the browser's current person. When the chosen one's session ended meanwhile, nobody steps in unasked. Where nobody
+ * may be asked login_hint chooses nobody: the answer would tell a client who is signed in here.
  */
 export function personFor(
   { login_hint, prompt }: AuthorizationRequest,

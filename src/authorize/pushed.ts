@@ -3,6 +3,7 @@ import { invalidRequest, invalidRequestUri } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import type { Parameters } from '../protocol/parameters.ts';
+import { kindOf } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
 import { bucketOf, handleFrom, readHandle, type HandleKey } from '../store/handle.ts';
 import * as pushedRequests from '../store/pushed-requests.ts';
@@ -23,7 +24,8 @@ export interface PushedResponse {
 /** Checks a request as /authorize would and keeps it. @throws OAuthError: there is no browser to send it by */
 export async function push(deps: Needs, client: Client, parameters: Parameters, now: Date): Promise<PushedResponse> {
   // §2.1: a reference inside a reference.
-  if (parameters['request_uri'] !== undefined) throw invalidRequest('request_uri cannot be pushed');
+  if (parameters['request_uri'] !== undefined)
+    throw invalidRequest('request_uri cannot be pushed', { check: 'pushed_request' });
   const request = await readRequest(deps, client, parameters, now, { pushed: true });
   if (request instanceof RefusedAtTarget) throw request.refusal;
   // The row may live on once it is opened; its bucket has to hold that.
@@ -52,6 +54,13 @@ export async function openPushed(
   const pushed = readHandle(request_uri.slice(PREFIX.length));
   const life = { expires_at: secondsAfter(now, INTERACTION_TTL), longest: PUSHED_TTL + INTERACTION_TTL };
   const request = pushed && (await pushedRequests.open(db, pushed, client.client_id, life, now));
-  if (!request) throw invalidRequestUri('request_uri is not known, has expired or was used');
+  if (!request) {
+    throw invalidRequestUri('request_uri is not known, has expired or was used', {
+      check: 'pushed_request',
+      client_id: client.client_id,
+      expected: `a request_uri that this client got from /par in the last ${PUSHED_TTL} seconds`,
+      received: kindOf(request_uri.slice(PREFIX.length)),
+    });
+  }
   return { request, pushed };
 }

@@ -8,10 +8,12 @@ import type { Deps } from '../deps.ts';
 import { CONTENT_ENCRYPTION } from '../protocol/encryption-alg.ts';
 import { invalidRequest, invalidRequestObject } from '../protocol/error.ts';
 import { repeatedParameter } from '../protocol/form-encoding.ts';
+import { joseProblem, signingAlgsOf } from '../protocol/jwt-assertion.ts';
 import { DECRYPTION_ALGS } from '../protocol/key-alg.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
-import { isRequestObjectType, readRequestObject, signingAlgsOf } from '../protocol/request-object.ts';
+import { listOf } from '../protocol/redaction.ts';
+import { isRequestObjectType, readRequestObject } from '../protocol/request-object.ts';
 import type { Client } from '../store/clients.ts';
 import { reader } from './checks.ts';
 
@@ -26,7 +28,10 @@ export const mustSign = ({ config }: Pick<Deps, 'config'>, client: Client): bool
 /** The parameters that count: an object's, or those sent when there is none. @throws OAuthError */
 export async function openParameters(deps: Needs, client: Client, sent: Parameters, now: Date): Promise<Parameters> {
   if (sent['request'] === undefined && sent['request_uri'] === undefined) {
-    if (mustSign(deps, client)) throw invalidRequest('the request has to be a signed request object (RFC 9101)');
+    if (mustSign(deps, client)) {
+      const detail = { expected: 'request, or request_uri', received: 'neither' };
+      throw invalidRequest('the request has to be a signed request object (RFC 9101)', detail);
+    }
     return sent;
   }
   // RFC 6749 §3.1: also of what does not count.
@@ -46,11 +51,17 @@ export async function openParameters(deps: Needs, client: Client, sent: Paramete
   return parameters;
 }
 
-/** The JWS inside a JWE (RFC 9101 §6.1); what is none is returned as it is. Signed first, then encrypted: never the reverse. */
+/**
+ * The JWS inside a JWE (RFC 9101 §6.1); what is none is returned as it is. Signed first, then encrypted: never the
+ * reverse.
+ */
 async function decrypt({ keys }: Needs, client: Client, object: string, now: Date): Promise<string> {
   if (object.split('.').length !== 5) return object;
   if (client.request_object_encryption_alg === null) {
-    throw invalidRequestObject('the client is not registered for encrypted request objects');
+    throw invalidRequestObject('the client is not registered for encrypted request objects', {
+      expected: 'a signed object',
+      received: 'an encrypted one',
+    });
   }
   const problems: string[] = [];
   try {
@@ -62,7 +73,7 @@ async function decrypt({ keys }: Needs, client: Client, object: string, now: Dat
       if (jws !== undefined) return jws;
     }
   } catch (error) {
-    problems.push(reasonOf(error));
+    problems.push(joseProblem(error));
   }
   // One answer whatever went wrong: a difference would tell something of the key (RFC 7516 §11.5).
   throw invalidRequestObject('the request object cannot be decrypted', { cause: problems.join('; ') });
@@ -76,7 +87,7 @@ async function decryptWith(key: KeyInput, object: string, problems: string[]): P
     });
     return utf8.decode(plaintext);
   } catch (error) {
-    problems.push(reasonOf(error));
+    problems.push(joseProblem(error));
     return undefined;
   }
 }
@@ -85,20 +96,16 @@ async function decryptWith(key: KeyInput, object: string, problems: string[]): P
 async function verify({ clientKeys }: Needs, client: Client, object: string): Promise<string> {
   try {
     const { payload, protectedHeader } = await compactVerify(object, clientKeys.keysOf(client), {
-      algorithms: [...signingAlgsOf(client.request_object_signing_alg)],
+      algorithms: signingAlgsOf(client.request_object_signing_alg),
     });
     const { typ, crit } = protectedHeader;
     if (crit !== undefined) throw new errors.JOSENotSupported('crit in the header');
     if (!isRequestObjectType(typ)) throw new errors.JWTInvalid(`typ ${String(typ)} is not a request object's`);
     return utf8.decode(payload);
   } catch (error) {
-    throw invalidRequestObject('the request object is not signed with a key of the client', { cause: reasonOf(error) });
+    throw invalidRequestObject('the request object is not signed with a key of the client', {
+      cause: joseProblem(error),
+      expected: `a signature by a registered key, ${listOf(signingAlgsOf(client.request_object_signing_alg))}`,
+    });
   }
-}
-
-/** For the log. What is wrong with a JWT or a key is the client's affair; anything else is a defect of ours and thrown on. */
-function reasonOf(error: unknown): string {
-  const theirs = error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException;
-  if (theirs) return `${error.name}: ${error.message}`;
-  throw error;
 }

@@ -1,12 +1,19 @@
-/** Request objects that clients publish (RFC 9101 §5.2, OpenID Connect Core §6.2): fetched from registered addresses alone. */
+/**
+ * Request objects that clients publish (RFC 9101 §5.2, OpenID Connect Core §6.2): fetched from registered addresses
+ * alone.
+ */
 import { LRUCache } from 'lru-cache';
 import type { Deps } from '../deps.ts';
 import { invalidRequestUri } from '../protocol/error.ts';
+import { listOf } from '../protocol/redaction.ts';
 import { MAX_REQUEST_OBJECT } from '../protocol/request-object.ts';
 import type { Client } from '../store/clients.ts';
 
 export interface RequestUris {
-  /** The object at a client's request_uri. @throws OAuthError invalid_request_uri, before any fetch when it is not registered */
+  /**
+   * The object at a client's request_uri. @throws OAuthError invalid_request_uri, before any fetch when it is not
+   * registered
+   */
   fetchObject(client: Client, request_uri: string): Promise<string>;
 }
 
@@ -48,7 +55,11 @@ export function createRequestUris(fetch: Deps['fetch'], now: () => number): Requ
     async fetchObject({ request_uris, registered_by }, request_uri) {
       const address = withoutFragment(request_uri);
       if (!request_uris.some((uri) => withoutFragment(uri) === address)) {
-        throw invalidRequestUri('request_uri is not registered for this client');
+        throw invalidRequestUri('request_uri is not registered for this client', {
+          check: 'request_uri',
+          expected: listOf(request_uris),
+          received: request_uri,
+        });
       }
       const trusted = registered_by === 'operator';
       const [key, place] = [`${trusted} ${request_uri}`, `${trusted} ${address}`];
@@ -75,6 +86,6 @@ async function load(fetch: Deps['fetch'], address: string, trusted: boolean): Pr
     // A file may end with a line break.
     return text.trim();
   } catch (cause) {
-    throw invalidRequestUri('there is no request object at request_uri', { cause });
+    throw invalidRequestUri('there is no request object at request_uri', { cause, check: 'request_uri' });
   }
 }

@@ -12,6 +12,7 @@ import {
 import { invalidRequest, OAuthError } from '../protocol/error.ts';
 import { repeatedParameter } from '../protocol/form-encoding.ts';
 import type { Parameters } from '../protocol/parameters.ts';
+import { listOf } from '../protocol/redaction.ts';
 import { isRegisteredRedirectUri, isWebUri } from '../protocol/redirect-uri.ts';
 import type { Client } from '../store/clients.ts';
 import { checks, type Check, isResponseMode, mayUse, reader, type CheckContext } from './checks.ts';
@@ -29,24 +30,16 @@ export class RefusedAtTarget {
   }
 }
 
-/** What the error page may tell a developer about a redirect_uri that did not match. */
-export class UnregisteredRedirectUri extends OAuthError {
-  readonly received: string;
-  readonly registered: readonly string[];
-  constructor(received: string, client: Client) {
-    super('invalid_request', 'redirect_uri is not registered for this client');
-    this.received = received;
-    this.registered = client.redirect_uris;
-  }
-}
-
 /** First half: who asks. @throws OAuthError for a page; nothing is ever redirected by it */
 export async function findClient({ directory }: Pick<Deps, 'directory'>, parameters: Parameters): Promise<Client> {
   refuseRepeated(parameters, ['client_id']);
   const client_id = reader(parameters)('client_id');
-  if (client_id === undefined) throw invalidRequest('client_id is missing');
+  if (client_id === undefined) throw invalidRequest('client_id is missing', { check: 'client_id', received: 'none' });
   const client = await directory.client(client_id);
-  if (!client) throw invalidRequest('client_id is not known here');
+  if (!client) {
+    const detail = { check: 'client_id', expected: 'a registered client', received: client_id } as const;
+    throw invalidRequest('client_id is not known here', detail);
+  }
   return client;
 }
 
@@ -55,16 +48,18 @@ export function targetOf(client: Client, parameters: Parameters): ResponseTarget
   refuseRepeated(parameters, ['redirect_uri', 'state']);
   const get = reader(parameters);
   const redirect_uri = get('redirect_uri');
-  if (redirect_uri === undefined) throw invalidRequest('redirect_uri is missing');
+  const { client_id } = client;
+  const detail = { check: 'redirect_uri', expected: listOf(client.redirect_uris), client_id } as const;
+  if (redirect_uri === undefined) throw invalidRequest('redirect_uri is missing', { ...detail, received: 'none' });
   if (!isRegisteredRedirectUri(redirect_uri, client.redirect_uris, client.application_type)) {
-    throw new UnregisteredRedirectUri(redirect_uri, client);
+    throw invalidRequest('redirect_uri is not registered for this client', { ...detail, received: redirect_uri });
   }
   const mode = parameters['response_mode'];
   // A page cannot post to a private-use scheme: there even the refusal of form_post goes by query.
   const usable = (one: ResponseMode): boolean => mayUse(client, one) && (one !== 'form_post' || isWebUri(redirect_uri));
   const asked = typeof mode === 'string' && isResponseMode(mode) ? mode : 'query';
   const response_mode = [asked, ...RESPONSE_MODES].find(usable) ?? 'query';
-  return { client_id: client.client_id, redirect_uri, response_mode, state: get('state') };
+  return { client_id, redirect_uri, response_mode, state: get('state') };
 }
 
 /** Of these no client can be told: they say who and where it is. */
@@ -88,6 +83,7 @@ export async function readRequest(
     parameters = await openParameters(deps, client, sent, now);
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
+    error.explain({ check: 'request_object', client_id: client.client_id });
     // An object that is not valid says nothing of where its refusal goes. A registered redirect_uri outside proves as much as
     // in any plain request, so where the client sends those too, the refusal may go there.
     const target = mustSign(deps, client) ? undefined : provenTarget(client, sent);
@@ -117,11 +113,29 @@ async function checkRequest(
 ): Promise<AuthorizationRequest | RefusedAtTarget> {
   const context: CheckContext = { deps, client, now, pushed, parameters, get: reader(parameters) };
   const request: AuthorizationRequest = { ...target, scope: [], resource: [], prompt: [] };
-  try {
-    for (const check of Object.values<Check>(checks)) Object.assign(request, await check(context));
-    return request;
-  } catch (error) {
-    if (error instanceof OAuthError) return new RefusedAtTarget(target, error);
-    throw error;
+  const { client_id } = client;
+  for (const [name, check] of Object.entries<Check>(checks) as Array<[keyof typeof checks, Check]>) {
+    try {
+      Object.assign(request, await check(context));
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      return new RefusedAtTarget(target, error.explain({ check: name, client_id, received: sentAs(name, parameters) }));
+    }
   }
+  return request;
+}
+
+// Of these the value is no secret and no bigger than a line.
+const SHOWN: ReadonlySet<string> = new Set([
+  'response_type',
+  'response_mode',
+  'scope',
+  'resource',
+  'prompt',
+  'max_age',
+]);
+
+function sentAs(name: string, parameters: Parameters): string | undefined {
+  if (!SHOWN.has(name)) return undefined;
+  return listOf([parameters[name] ?? []].flat());
 }

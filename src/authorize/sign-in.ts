@@ -1,4 +1,7 @@
-/** Signing in, in order: the person proves who they are, then a session starts. For a browser, or for a script at POST /login. */
+/**
+ * Signing in, in order: the person proves who they are, then a session starts. For a browser, or for a script at POST
+ * /login.
+ */
 import type { Deps } from '../deps.ts';
 import { logIssued, type Requester } from '../events/index.ts';
 import { startSession, type LiveSession } from '../sessions/index.ts';

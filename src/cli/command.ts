@@ -37,7 +37,7 @@ export interface Answer {
 /** A command that does something. Nothing is answered by those that go on running. */
 export interface Leaf<Options extends object = object> {
   summary: string;
-  /** Its one argument, in the library's notation: `<client_id>`. */
+  /** Its one argument, in the library's notation: `<client_id>`, or `[client_id]` where it may be left out. */
   argument?: string;
   options?: () => Option[];
   /** Without the program's name. */

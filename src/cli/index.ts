@@ -8,6 +8,7 @@ import type { Answer, Group, Leaf, Process } from './command.ts';
 import { config } from './config.ts';
 import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
+import { explain } from './explain.ts';
 import { failureOf, type Failure } from './failure.ts';
 import { keys } from './keys.ts';
 import { logoutNotices } from './logout-notices.ts';
@@ -33,6 +34,7 @@ const commands = {
   'registration-tokens': registrationTokens,
   'logout-notices': logoutNotices,
   audit,
+  explain,
   doctor,
 } as const satisfies Record<string, Leaf | Group>;
 
@@ -101,7 +103,7 @@ function fill(command: Command, leaf: Leaf, process_: Process, finish: Finish): 
   command.action(async (...given: unknown[]) => {
     // A subject that does something alone has the same options, and the library gives them to it.
     const manner = command.optsWithGlobals<Manner>();
-    const first = argument === undefined ? '' : String(given[0]);
+    const first = argument !== undefined && typeof given[0] === 'string' ? given[0] : '';
     const answer = await leaf.run(process_, { argument: first, options: manner });
     if (answer) finish(answer, manner);
   });

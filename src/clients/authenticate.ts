@@ -1,7 +1,9 @@
 /** Clients: who is asking. What was presented -> the Client, before any transaction. Registration is beside it. */
 import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
-import { invalidClient, invalidRequest, tooManyRequests } from '../protocol/error.ts';
+import { usesSecret, type AuthMethod } from '../protocol/client-metadata.ts';
+import { invalidClient, invalidRequest, tooManyRequests, type Explanation } from '../protocol/error.ts';
+import { listOf } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
 import { authMethods } from './auth-methods/index.ts';
 import type { PresentedCredentials, Proof, ProofContext } from './auth-methods/method.ts';
@@ -19,24 +21,65 @@ export async function authenticate(
   now: Date,
 ): Promise<Client> {
   const { directory, guesses } = deps;
-  const proofs = Object.values(authMethods)
-    .map((method) => method(presented))
-    .filter((proof): proof is Proof => proof !== undefined);
+  const proofs = Object.entries(authMethods).flatMap(([name, method]) => {
+    const proof = method(presented);
+    return proof ? [{ ...proof, method: name as AuthMethod }] : [];
+  });
+  const methods = listOf(proofs.map(({ method }) => method));
   const [proof] = proofs;
-  if (!proof) throw invalidClient('client authentication is missing');
+  if (!proof) {
+    const detail = { check: 'client_authentication', expected: 'credentials of a client', received: 'none' } as const;
+    throw invalidClient('client authentication is missing', detail);
+  }
   // RFC 6749 §2.3: at most one method in a request.
-  if (proofs.length > 1) throw invalidRequest('use one client authentication method, not two');
+  if (proofs.length > 1) {
+    const detail = { check: 'client_authentication', expected: 'one method', received: methods } as const;
+    throw invalidRequest('use one client authentication method, not two', detail);
+  }
   if (presented.client_id !== undefined && presented.client_id !== proof.client_id) {
-    throw invalidRequest('client_id does not match the authenticated client');
+    throw invalidRequest('client_id does not match the authenticated client', {
+      check: 'client_authentication',
+      expected: 'the client_id of the credentials',
+      received: `client_id ${presented.client_id}, ${proof.method} of ${proof.client_id}`,
+    });
   }
 
   const retry_after = proof.guessable ? guesses.blocked(proof.client_id, by.network, now) : 0;
-  if (retry_after > 0) throw tooManyRequests('too many failed attempts, wait and try again', { retry_after });
+  if (retry_after > 0) {
+    const detail = {
+      check: 'client_guesses',
+      expected: `a pause of ${retry_after} more seconds`,
+      received: methods,
+    } as const;
+    throw tooManyRequests('too many failed attempts, wait and try again', { retry_after, ...detail });
+  }
   const client = await directory.client(proof.client_id);
   const refuted = client ? await proof.refute(client, { deps, now }) : 'there is no such client, or it is disabled';
   if (client && refuted === undefined) return client;
   if (proof.guessable) {
     await guesses.failed({ client_id: proof.client_id, network: by.network, known: client !== undefined }, now);
   }
-  throw invalidClient('client authentication failed', { cause: refuted });
+  throw invalidClient('client authentication failed', {
+    cause: refuted,
+    ...explanationOf(client, proof, refuted ?? ''),
+  });
 }
+
+/** For the operator: a client that does not exist, another method than the registered one, or a proof that proves nothing. */
+function explanationOf(
+  client: Client | undefined,
+  { method, client_id }: Proof & { method: AuthMethod },
+  why: string,
+): Explanation {
+  if (!client) return { check: 'client_id', expected: 'a registered client', received: client_id };
+  const registered = client.token_endpoint_auth_method;
+  const received = `${method}: ${why}`;
+  const fits = method === registered || (isSecretMethod(method) && usesSecret(client));
+  if (!fits) return { check: 'client_authentication', expected: registered, received };
+  return isSecretMethod(method)
+    ? { check: 'client_secret', expected: 'a secret of the client that has not expired', received }
+    : { check: 'client_assertion', expected: 'an assertion signed with a key of the client', received };
+}
+
+const isSecretMethod = (method: AuthMethod): boolean =>
+  method === 'client_secret_basic' || method === 'client_secret_post';

@@ -1,4 +1,7 @@
-/** What every request asks for and few change: clients, scopes and resources, kept for seconds so that a request reads none. */
+/**
+ * What every request asks for and few change: clients, scopes and resources, kept for seconds so that a request reads
+ * none.
+ */
 import { LRUCache } from 'lru-cache';
 import { isClientId } from '../protocol/client-metadata.ts';
 import type { Db } from '../store/db.ts';
@@ -24,11 +27,15 @@ const TTL_MS = 10_000;
 const MISS_TTL_MS = 2_000;
 const MISS = Symbol('no such client, or a disabled one');
 const MAX_CLIENTS = 10_000;
+/** Characters of all that are kept: who registers itself chooses how long its metadata is. */
+const MAX_SIZE = 64 * 1024 * 1024;
 
 /** A directory over the database, and over resources that are the server's own. `now` is in milliseconds, monotonic. */
 export function createDirectory(db: Db, now: () => number, own: readonly resources.Resource[] = []): Directory {
   const byId = new LRUCache<string, clients.Client | typeof MISS>({
     max: MAX_CLIENTS,
+    maxSize: MAX_SIZE,
+    sizeCalculation: (client) => (client === MISS ? 1 : JSON.stringify(client).length),
     perf: { now },
     ttl: TTL_MS,
     ttlResolution: 0,

@@ -3,7 +3,12 @@ import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { changeOf, record, type Actor, type Requester } from '../events/index.ts';
-import { OPERATOR_ONLY, SELF_REGISTERABLE, type ClientMetadataInput } from '../protocol/client-metadata.ts';
+import {
+  DEVICE_GRANT,
+  OPERATOR_ONLY,
+  SELF_REGISTERABLE,
+  type ClientMetadataInput,
+} from '../protocol/client-metadata.ts';
 import {
   invalidClientMetadata,
   invalidRedirectUri,
@@ -12,6 +17,7 @@ import {
   tooManyRequests,
 } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
+import { sizeOf } from '../protocol/redaction.ts';
 import { formatScope, parseScope } from '../protocol/scope.ts';
 import { FADES_AFTER } from '../protocol/throttle.ts';
 import * as clients from '../store/clients.ts';
@@ -25,7 +31,10 @@ import { endClient, insertClient, metadataOf, removeClient, replaceClient, type 
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'random' | 'clientKeys' | 'fetch'>;
 
-/** Registrations and replacements that one network may send until it has been quiet for a day, where nobody has to show a token. */
+/**
+ * Registrations and replacements that one network may send until it has been quiet for a day, where nobody has to show
+ * a token.
+ */
 const OPEN_QUOTA = 100;
 
 /** A registration, and the token that manages it. RFC 7591 §3.2.1, RFC 7592 §3. */
@@ -47,7 +56,7 @@ export async function registerSelf(
   const initial = sha256(initial_access_token ?? '');
   // Looked at before a stranger's sector is fetched, used up below.
   if (deps.config.REGISTRATION === 'token' && !(await initialAccessTokens.counts(deps.db, initial, now))) {
-    throw refusedInitial();
+    throw refusedInitial(initial_access_token);
   }
   await countAgainstQuota(deps, by, now);
   const registration_access_token = deps.random(32).toString('base64url');
@@ -55,7 +64,7 @@ export async function registerSelf(
     const sector = await fetchSector(deps, metadata, undefined, { trusted: false });
     return transact(deps.db, async (trx) => {
       if (deps.config.REGISTRATION === 'token' && !(await initialAccessTokens.use(trx, initial, now))) {
-        throw refusedInitial();
+        throw refusedInitial(initial_access_token);
       }
       const registration_token_hash = sha256(registration_access_token);
       const owner = { registered_by: 'self', registration_token_hash, software_statement } as const;
@@ -65,9 +74,13 @@ export async function registerSelf(
   return managed(deps, registered, registration_access_token);
 }
 
-const refusedInitial = (): OAuthError => invalidToken('the initial access token is not valid');
+const refusedInitial = (token: string | undefined): OAuthError =>
+  invalidToken('the initial access token is not valid', { check: 'initial_access_token', received: sizeOf(token) });
 
-/** The client that a registration token manages. Unknown client and wrong token are one answer. @throws OAuthError invalid_token */
+/**
+ * The client that a registration token manages. Unknown client and wrong token are one answer. @throws OAuthError
+ * invalid_token
+ */
 export async function authenticateRegistration(
   { db }: Needs,
   client_id: string,
@@ -82,7 +95,11 @@ export async function authenticateRegistration(
   return client;
 }
 
-const refusedToken = (): OAuthError => invalidToken('the registration access token is not valid');
+const refusedToken = (): OAuthError =>
+  invalidToken('the registration access token is not valid', {
+    check: 'registration_access_token',
+    expected: 'the newest token of a client that registered itself',
+  });
 
 /** Replaces the client's metadata, whole, and its registration token (RFC 7592 §2.2). @throws OAuthError */
 export async function replaceSelf(
@@ -94,11 +111,15 @@ export async function replaceSelf(
 ): Promise<Registered> {
   const sent = z.looseObject({ client_id: z.string(), client_secret: z.string().optional() }).safeParse(document);
   if (!sent.success || sent.data.client_id !== client.client_id) {
-    throw invalidClientMetadata('client_id must be that of the client');
+    throw invalidClientMetadata('client_id must be that of the client', {
+      check: 'client_metadata',
+      expected: client.client_id,
+      received: sent.data?.client_id ?? 'none',
+    });
   }
   const { client_secret } = sent.data;
   if (client_secret !== undefined && !client.secrets.some(({ hash }) => hash.equals(sha256(client_secret)))) {
-    throw invalidClientMetadata('client_secret is not the client’s');
+    throw invalidClientMetadata('client_secret is not the client’s', { check: 'client_metadata' });
   }
   const { metadata: said, software_statement } = await selfMetadata(deps, document, now);
   await countAgainstQuota(deps, by, now);
@@ -145,14 +166,24 @@ async function selfMetadata(
 ): Promise<{ metadata: ClientMetadataInput; software_statement: string | null }> {
   const { config, directory } = deps;
   const sent = z.record(z.string(), z.unknown()).safeParse(document);
-  if (!sent.success) throw invalidClientMetadata('the body must be a JSON object');
+  if (!sent.success) throw invalidClientMetadata('the body must be a JSON object', { check: 'client_metadata' });
   const statement = sent.data['software_statement'] ?? undefined;
   const vouched = statement === undefined ? {} : await verifyStatement(deps, statement, now);
   // RFC 7591 §3.1.1: what the statement says comes first.
   const metadata = { ...registerable(sent.data), ...registerable(vouched) };
-  const { scope, grant_types } = metadata;
-  if (Array.isArray(grant_types) && grant_types.includes('client_credentials') && config.REGISTRATION === 'open') {
-    throw invalidClientMetadata('client_credentials is for clients that somebody vouches for');
+  const { scope, grant_types, subject_type } = metadata;
+  const uses = (grant_type: string): boolean => Array.isArray(grant_types) && grant_types.includes(grant_type);
+  if (uses('client_credentials') && config.REGISTRATION === 'open') {
+    throw invalidClientMetadata('client_credentials is for clients that somebody vouches for', {
+      check: 'client_metadata',
+      expected: 'no client_credentials where REGISTRATION is open',
+      received: 'grant_types with client_credentials',
+    });
+  }
+  // OpenID Connect Core §8.1: whose a sector is shows in where codes go. A device fetches its tokens without any, so a
+  // stranger who names the redirect URIs of others would be told the subjects that they are told.
+  if (subject_type === 'pairwise' && uses(DEVICE_GRANT)) {
+    throw invalidClientMetadata('subject_type pairwise in the device flow is for clients that an operator registers');
   }
   const known = await directory.scopes();
   const open = parseScope(config.REGISTRATION_SCOPE).filter((name) => known.has(name));
@@ -173,7 +204,11 @@ async function countAgainstQuota({ config, db }: Needs, { network }: Requester, 
   const key = `registration:${network}`;
   const counts = await failures.count(db, [key], now, secondsAfter(now, -FADES_AFTER));
   if ((counts.get(key) ?? 0) > OPEN_QUOTA) {
-    throw tooManyRequests('too many clients were registered from here', { retry_after: FADES_AFTER });
+    throw tooManyRequests('too many clients were registered from here', {
+      retry_after: FADES_AFTER,
+      check: 'registration_quota',
+      expected: `at most ${OPEN_QUOTA} a day from one network`,
+    });
   }
 }
 
@@ -226,7 +261,8 @@ async function naming<T>(work: () => Promise<T>): Promise<T> {
     const [issue] = error.issues;
     const member = String(issue?.path[0] ?? 'the document');
     const problem = `${member}: ${issue?.message ?? 'is not valid'}`;
-    throw REDIRECT_MEMBERS.has(member) ? invalidRedirectUri(problem) : invalidClientMetadata(problem);
+    const detail = { check: 'client_metadata', expected: problem } as const;
+    throw REDIRECT_MEMBERS.has(member) ? invalidRedirectUri(problem, detail) : invalidClientMetadata(problem, detail);
   }
 }
 

@@ -1,4 +1,7 @@
-/** Third-party-initiated login (OpenID Connect Core §4): from here to an application that then asks us to sign a person in. */
+/**
+ * Third-party-initiated login (OpenID Connect Core §4): from here to an application that then asks us to sign a person
+ * in.
+ */
 import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../protocol/error.ts';
 import { redirectOrigin } from '../protocol/redirect-uri.ts';
@@ -20,9 +23,16 @@ export function initiateLoginUrl(
   { login_hint, target_link_uri }: LoginHints,
 ): string {
   const { initiate_login_uri } = client;
-  if (initiate_login_uri === null) throw invalidRequest('this client registered no initiate_login_uri');
+  if (initiate_login_uri === null) {
+    const detail = { check: 'initiate_login', expected: 'initiate_login_uri', client_id: client.client_id } as const;
+    throw invalidRequest('this client registered no initiate_login_uri', detail);
+  }
   if (target_link_uri !== undefined && !isOwnPage(client, target_link_uri)) {
-    throw invalidRequest('target_link_uri is not at an origin of this client');
+    throw invalidRequest('target_link_uri is not at an origin of this client', {
+      check: 'initiate_login',
+      client_id: client.client_id,
+      received: target_link_uri,
+    });
   }
   const told = new URLSearchParams({
     iss: ISSUER,

@@ -20,32 +20,52 @@ export interface ClientKeys {
 
 const TTL_MS = 300_000;
 const AGAIN_MS = 30_000;
-const MAX_SETS = 1000;
+const MAX_ATTEMPTS = 200;
+/** Characters of all the sets that are kept: others choose how long each is. */
+const MAX_SIZE = 16 * 1024 * 1024;
 
 interface KeySet {
   jwks: PublicJwks;
+  size: number;
   verifying: JWTVerifyGetKey;
+}
+
+const verifiers = new WeakMap<PublicJwks, JWTVerifyGetKey>();
+
+/** The keys of a set, each imported once as long as the set is kept. */
+function verifyingWith(jwks: PublicJwks): JWTVerifyGetKey {
+  const verifying = verifiers.get(jwks) ?? createLocalJWKSet(jwks);
+  verifiers.set(jwks, verifying);
+  return verifying;
 }
 
 /** Keys over the guarded outbound client. `now` is in milliseconds, monotonic. */
 export function createClientKeys(fetch: Deps['fetch'], now: () => number): ClientKeys {
-  const sets = new LRUCache<string, KeySet>({ max: MAX_SETS, perf: { now }, ttl: TTL_MS, ttlResolution: 0 });
+  const sets = new LRUCache<string, KeySet>({
+    maxSize: MAX_SIZE,
+    sizeCalculation: ({ size }, key) => size + key.length,
+    perf: { now },
+    ttl: TTL_MS,
+    ttlResolution: 0,
+  });
   // The last attempt of each address, whatever became of it: strangers with made-up kids cause one fetch in half a minute,
   // and a set that works stays while another one is fetched.
   const attempts = new LRUCache<string, Promise<KeySet>>({
-    max: MAX_SETS,
+    max: MAX_ATTEMPTS,
     perf: { now },
     ttl: AGAIN_MS,
     ttlResolution: 0,
   });
 
+  // What a stranger could not fetch says nothing about what an operator may, and what an operator may is no stranger's.
+  const placeOf = (uri: string, trusted: boolean): string => `${trusted} ${uri}`;
+
   const attempt = (uri: string, trusted: boolean): Promise<KeySet> => {
-    // What a stranger could not fetch says nothing about what an operator may.
-    const key = `${trusted} ${uri}`;
+    const key = placeOf(uri, trusted);
     const last = attempts.get(key);
     if (last) return last;
     const fetched = load(fetch, uri, trusted).then((set) => {
-      sets.set(uri, set);
+      sets.set(key, set);
       return set;
     });
     fetched.catch(() => undefined);
@@ -57,10 +77,10 @@ export function createClientKeys(fetch: Deps['fetch'], now: () => number): Clien
     keysOf:
       ({ jwks, jwks_uri, registered_by }) =>
       async (header, token) => {
-        if (jwks !== null) return createLocalJWKSet(jwks)(header, token);
+        if (jwks !== null) return verifyingWith(jwks)(header, token);
         if (jwks_uri === null) throw new errors.JWKSNoMatchingKey();
         const trusted = registered_by === 'operator';
-        const set = sets.get(jwks_uri) ?? (await attempt(jwks_uri, trusted));
+        const set = sets.get(placeOf(jwks_uri, trusted)) ?? (await attempt(jwks_uri, trusted));
         try {
           return await set.verifying(header, token);
         } catch (error) {
@@ -75,7 +95,7 @@ export function createClientKeys(fetch: Deps['fetch'], now: () => number): Clien
       if (jwks_uri === null) return undefined;
       const trusted = registered_by === 'operator';
       try {
-        const set = sets.get(jwks_uri) ?? (await attempt(jwks_uri, trusted));
+        const set = sets.get(placeOf(jwks_uri, trusted)) ?? (await attempt(jwks_uri, trusted));
         const found = await encryptionKeyOf(set.jwks, alg);
         // The client may have published one since.
         return found ?? (await encryptionKeyOf((await attempt(jwks_uri, trusted)).jwks, alg));
@@ -94,7 +114,7 @@ async function load(fetch: Deps['fetch'], uri: string, trusted: boolean): Promis
     const { status, text } = await fetch(uri, { headers, trusted });
     if (status !== 200) throw new Error(`${uri} answered ${status}`);
     const jwks = publicJwks.parse(JSON.parse(text));
-    return { jwks, verifying: createLocalJWKSet(jwks) };
+    return { jwks, size: text.length, verifying: verifyingWith(jwks) };
   } catch (cause) {
     throw new errors.JWKSNoMatchingKey(`${uri} gave no keys`, { cause });
   }

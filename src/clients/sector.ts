@@ -1,4 +1,7 @@
-/** sector_identifier_uri (OpenID Connect Registration §5): fetched before a client is written, and it must name all its redirect URIs. */
+/**
+ * sector_identifier_uri (OpenID Connect Registration §5): fetched before a client is written, and it must name all its
+ * redirect URIs.
+ */
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { ClientMetadata, ClientMetadataInput } from '../protocol/client-metadata.ts';
@@ -28,8 +31,10 @@ export async function fetchSector(
   if (typeof sector_identifier_uri !== 'string' || !sector_identifier_uri.startsWith('https://')) return undefined;
   if (!Array.isArray(redirect_uris) || isKnown(sector_identifier_uri, redirect_uris, known)) return undefined;
   try {
-    const { status, text } = await fetch(sector_identifier_uri, { trusted });
+    const { status, media_type, text } = await fetch(sector_identifier_uri, { trusted });
     if (status !== 200) throw new Error(`${sector_identifier_uri} answered ${status}`);
+    // Whoever serves it speaks for the sector: a page, or a file of somebody's, that happens to read so does not.
+    if (media_type !== 'application/json') throw new Error(`${sector_identifier_uri} answered with ${media_type}`);
     return { sector_identifier_uri, redirect_uris: new Set(document.parse(JSON.parse(text))) };
   } catch {
     throw problem('could not be fetched, or is not a JSON array of strings', sector_identifier_uri);

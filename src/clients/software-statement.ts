@@ -3,8 +3,9 @@ import { decodeJwt, errors, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { invalidSoftwareStatement, unapprovedSoftwareStatement } from '../protocol/error.ts';
-import { ASSERTION_ALGS, CLOCK_LEEWAY } from '../protocol/jwt-assertion.ts';
+import { ASSERTION_ALGS, CLOCK_LEEWAY, joseProblem } from '../protocol/jwt-assertion.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
+import { listOf } from '../protocol/redaction.ts';
 
 type Needs = Pick<Deps, 'config' | 'clientKeys'>;
 
@@ -31,7 +32,13 @@ export async function verifyStatement(
   const { ISSUER, SOFTWARE_STATEMENT_ISSUERS } = config;
   const iss = claimedIssuer(statement);
   const trusted = SOFTWARE_STATEMENT_ISSUERS.find(({ issuer }) => issuer === iss);
-  if (!trusted) throw unapprovedSoftwareStatement('the issuer of software_statement is not trusted');
+  if (!trusted) {
+    throw unapprovedSoftwareStatement('the issuer of software_statement is not trusted', {
+      check: 'software_statement',
+      expected: listOf(SOFTWARE_STATEMENT_ISSUERS.map(({ issuer }) => issuer)),
+      received: iss,
+    });
+  }
   const source = { jwks: null, jwks_uri: trusted.jwks_uri, registered_by: 'operator' } as const;
   try {
     const { payload, protectedHeader } = await jwtVerify(statement as string, clientKeys.keysOf(source), {
@@ -47,12 +54,10 @@ export async function verifyStatement(
     if (iat !== undefined && iat > numericDate(now) + CLOCK_LEEWAY) throw invalid('issued in the future');
     return payload;
   } catch (cause) {
-    const unusable = cause instanceof TypeError || cause instanceof DOMException || cause instanceof z.ZodError;
-    if (cause instanceof errors.JWTExpired) throw invalidSoftwareStatement('software_statement has expired', { cause });
-    if (cause instanceof errors.JOSEError || unusable) {
-      throw invalidSoftwareStatement('software_statement is not valid', { cause });
-    }
-    throw cause;
+    if (cause instanceof errors.JWTExpired)
+      throw invalidSoftwareStatement('software_statement has expired', { cause, check: 'software_statement' });
+    if (!(cause instanceof z.ZodError)) joseProblem(cause);
+    throw invalidSoftwareStatement('software_statement is not valid', { cause, check: 'software_statement' });
   }
 }
 
@@ -63,6 +68,9 @@ function claimedIssuer(statement: unknown): string {
   try {
     return claims.parse(decodeJwt(compact.parse(statement))).iss;
   } catch (cause) {
-    throw invalidSoftwareStatement('software_statement must be a JWT with an iss', { cause });
+    throw invalidSoftwareStatement('software_statement must be a JWT with an iss', {
+      cause,
+      check: 'software_statement',
+    });
   }
 }

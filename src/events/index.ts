@@ -81,10 +81,11 @@ export function logIssued(
 
 /** The log line of a refusal: what the caller was told, and what only we know. */
 export function logRefused({ log, metrics }: Needs, request_id: string, refusal: OAuthError, client_id?: string): void {
-  const { error, error_description, cause } = refusal;
+  const { error, error_description, cause, failed } = refusal;
   metrics.refused(error);
   const why = cause instanceof Error ? cause.message : cause;
-  log.info({ event: 'refused', request_id, client_id, error, error_description, cause: why }, 'refused');
+  const { check } = failed;
+  log.info({ event: 'refused', request_id, client_id, error, error_description, check, cause: why }, 'refused');
 }
 
 /** The log line of a request that an operator was refused. */

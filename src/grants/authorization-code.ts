@@ -1,15 +1,16 @@
 /** grant_type=authorization_code (RFC 6749 §4.1.3, RFC 7636 §4.5). */
 import { z } from 'zod';
 import { record } from '../events/index.ts';
-import { invalidGrant, invalidScope, invalidTarget, type OAuthError } from '../protocol/error.ts';
+import { invalidGrant, invalidScope, invalidTarget, type Explanation, type OAuthError } from '../protocol/error.ts';
 import { parseVerifier } from '../protocol/pkce.ts';
+import { kindOf, listOf } from '../protocol/redaction.ts';
 import { narrowResource, parseResource, scopesOpenAt } from '../protocol/resource.ts';
 import * as authorizationCodes from '../store/authorization-codes.ts';
 import { transact } from '../store/db.ts';
 import { readHandle } from '../store/handle.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
 import { rulesOf } from '../tokens/terms.ts';
-import { authorizationOf, type Grant, type GrantContext } from './grant.ts';
+import { authorizationOf, ended, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
   code: z.string().max(512),
@@ -25,7 +26,7 @@ export const authorizationCode: Grant<z.infer<typeof parameters>> = {
     const code_challenge = parseVerifier(code_verifier) ?? null;
     const resource = parseResource(sent);
     const key = readHandle(code);
-    if (!key) throw invalidGrant(DESCRIPTION.unknown, { cause: 'not a code of ours' });
+    if (!key) throw invalidGrant(DESCRIPTION.unknown, { cause: 'not a code of ours', ...unknownCode(code) });
 
     const refresh = drawRefreshToken(deps, client, key.expires_bucket, now);
     const redemption = {
@@ -38,7 +39,7 @@ export const authorizationCode: Grant<z.infer<typeof parameters>> = {
       refresh_token: refresh,
     };
     const granted = await authorizationCodes.redeem(deps.db, redemption, now);
-    if (!granted) throw await refusal(context, redemption);
+    if (!granted) throw await refusal(context, redemption, { code, code_verifier });
     return authorizationOf(context, granted, {
       scope: granted.scope,
       resource: narrowResource(resource, granted.resource),
@@ -61,16 +62,80 @@ const DESCRIPTION: Record<authorizationCodes.CodeRefusal, string> = {
   scope: 'the requested resource knows nothing of the granted scope',
 };
 
+/** What the client sent that only its kind may be kept of. */
+interface Presented {
+  code: string;
+  code_verifier: string | undefined;
+}
+
 /** Names the reason of a failed claim; a replay is alarmed in the transaction that revokes. */
-function refusal(context: GrantContext, redemption: authorizationCodes.Redemption): Promise<OAuthError> {
+function refusal(
+  context: GrantContext,
+  redemption: authorizationCodes.Redemption,
+  presented: Presented,
+): Promise<OAuthError> {
   const { deps, client, by, now } = context;
   return transact(deps.db, async (trx) => {
-    const { why, grant_id } = await authorizationCodes.explain(trx, redemption, now);
+    const found = await authorizationCodes.explain(trx, redemption, now);
+    if (!found) return invalidGrant(DESCRIPTION.unknown, { cause: 'unknown', ...unknownCode(presented.code) });
+    const { why, grant_id, sub } = found;
     if (why === 'replay') {
       const { client_id } = client;
       await record(trx, { event: 'code_replay', client_id, detail: { gid: grant_id } }, by, now);
     }
-    if (why === 'scope') return invalidScope(DESCRIPTION[why]);
-    return why === 'resource' ? invalidTarget(DESCRIPTION[why]) : invalidGrant(DESCRIPTION[why], { cause: why });
+    const detail = { cause: why, sub, ...EXPLANATION[why](found, redemption, presented, now) };
+    if (why === 'scope') return invalidScope(DESCRIPTION[why], detail);
+    return why === 'resource' ? invalidTarget(DESCRIPTION[why], detail) : invalidGrant(DESCRIPTION[why], detail);
   });
 }
+
+const unknownCode = (code: string): Explanation => ({
+  check: 'code',
+  expected: 'a code of this server, not older than its authorization can live',
+  received: kindOf(code),
+});
+
+/** For the operator: what would have passed, and what came instead. */
+const EXPLANATION: Record<
+  authorizationCodes.CodeRefusal,
+  (found: authorizationCodes.FoundCode, asked: authorizationCodes.Redemption, sent: Presented, now: Date) => Explanation
+> = {
+  unknown: (_found, _asked, { code }) => unknownCode(code),
+  other_client: ({ client_id }, asked) => ({
+    check: 'code_client',
+    expected: `client ${client_id}, to whom the code was issued`,
+    received: `client ${asked.client_id}`,
+  }),
+  redirect_uri: ({ redirect_uri }, asked) => ({
+    check: 'code_redirect_uri',
+    expected: redirect_uri,
+    received: asked.redirect_uri,
+  }),
+  code_verifier: ({ has_challenge }, _asked, { code_verifier }) => ({
+    check: 'code_verifier',
+    expected: has_challenge ? 'the verifier of the code_challenge' : 'none, since there was no code_challenge',
+    received:
+      code_verifier === undefined ? 'none' : `a verifier of ${code_verifier.length} characters for another challenge`,
+  }),
+  replay: ({ used_at }) => ({
+    check: 'code_replay',
+    expected: 'a code that nobody redeemed before',
+    received: `a code redeemed at ${used_at?.toISOString()}`,
+  }),
+  expired: ({ expires_at }, _asked, _sent, now) => ({
+    check: 'code_expiry',
+    expected: `redeemed before ${expires_at.toISOString()}`,
+    received: `redeemed at ${now.toISOString()}`,
+  }),
+  revoked: ended,
+  resource: ({ resource }, asked) => ({
+    check: 'resource',
+    expected: listOf(resource),
+    received: listOf(asked.resource),
+  }),
+  scope: ({ scope }, asked) => ({
+    check: 'scope',
+    expected: `of what the resource knows, one: ${listOf(asked.open_scopes ?? [])}`,
+    received: `granted: ${listOf(scope)}`,
+  }),
+};

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isPublic } from '../protocol/client-metadata.ts';
 import { invalidScope, unauthorizedClient } from '../protocol/error.ts';
 import { parseResource, requireKnown, scopeAt } from '../protocol/resource.ts';
+import { listOf } from '../protocol/redaction.ts';
 import { isSubset, parseScope, scopeForMachine } from '../protocol/scope.ts';
 import { rulesOf } from '../tokens/terms.ts';
 import type { Grant } from './grant.ts';
@@ -17,7 +18,11 @@ export const clientCredentials: Grant<z.infer<typeof parameters>> = {
   async authorize({ deps, client }, { scope: sentScope, resource: sentResource }) {
     // §4.4: only clients that can keep a secret.
     if (isPublic(client)) {
-      throw unauthorizedClient('client_credentials is only for confidential clients');
+      throw unauthorizedClient('client_credentials is only for confidential clients', {
+        check: 'confidential_client',
+        expected: 'a client with a secret or a key',
+        received: 'token_endpoint_auth_method none',
+      });
     }
     const requested = parseScope(sentScope);
     const open = scopeForMachine(requested, client.scope, await deps.directory.scopes());
@@ -25,9 +30,16 @@ export const clientCredentials: Grant<z.infer<typeof parameters>> = {
     requireKnown(resource, await deps.directory.resources(), deps.config.ISSUER);
     // What was asked for is given or refused; what was not is as much as the resource knows (RFC 8707 §2.2).
     const scope = scopeAt(open, resource, await rulesOf(deps));
-    if (!isSubset(requested, scope)) throw invalidScope('a requested scope is not known to the resource');
+    const received = `${listOf(requested)} at ${listOf(resource)}`;
+    if (!isSubset(requested, scope)) {
+      const detail = { check: 'scope', expected: listOf(scope), received } as const;
+      throw invalidScope('a requested scope is not known to the resource', detail);
+    }
     // RFC 6749 §3.3: without a scope to begin with the request fails; an empty one could not even be written.
-    if (scope.length === 0) throw invalidScope('the client is registered for no scope that it could have here');
+    if (scope.length === 0) {
+      const detail = { check: 'scope', expected: `of ${listOf(client.scope)}, one for machines`, received } as const;
+      throw invalidScope('the client is registered for no scope that it could have here', detail);
+    }
     // A client's sub is its client_id; no person can have it (RFC 9700 §4.15).
     return { client, sub: client.client_id, scope, resource, person: null };
   },

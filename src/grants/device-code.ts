@@ -10,6 +10,7 @@ import {
   slowDown,
 } from '../protocol/error.ts';
 import type { OAuthError } from '../protocol/error.ts';
+import { kindOf } from '../protocol/redaction.ts';
 import { narrowResource, parseResource, scopesOpenAt } from '../protocol/resource.ts';
 import * as deviceCodes from '../store/device-codes.ts';
 import { readHandle } from '../store/handle.ts';
@@ -25,12 +26,15 @@ export const deviceCode: Grant<z.infer<typeof parameters>> = {
     const { deps, client, now } = context;
     const resource = parseResource(sent);
     const device = readHandle(device_code);
-    if (!device) throw REFUSALS.unknown();
+    if (!device) throw REFUSALS.unknown().explain({ received: kindOf(device_code) });
     const refresh = drawRefreshToken(deps, client, device.expires_bucket, now);
     const open_scopes = scopesOpenAt(resource, await rulesOf(deps));
     const poll = { device, client_id: client.client_id, resource, open_scopes, refresh_token: refresh };
     const granted = await deviceCodes.redeem(deps.db, poll, now);
-    if (!granted) throw REFUSALS[await deviceCodes.poll(deps.db, poll, now)]();
+    if (!granted) {
+      const why = await deviceCodes.poll(deps.db, poll, now);
+      throw REFUSALS[why]().explain({ check: 'device_code', received: `${kindOf(device_code)}: ${why}` });
+    }
     return authorizationOf(context, granted, {
       scope: granted.scope,
       resource: narrowResource(resource, granted.resource),
@@ -42,13 +46,14 @@ export const deviceCode: Grant<z.infer<typeof parameters>> = {
 
 /** RFC 8628 §3.5. */
 const REFUSALS: Record<deviceCodes.PollRefusal, () => OAuthError> = {
-  unknown: () => invalidGrant('the device code is not valid'),
+  unknown: () =>
+    invalidGrant('the device code is not valid', { expected: 'a device code of this client', check: 'device_code' }),
   used: () => invalidGrant('the device code was used before'),
-  resource: () => invalidTarget('a requested resource was not granted'),
-  scope: () => invalidScope('the requested resource knows nothing of the granted scope'),
-  ended: () => invalidGrant('the authorization has ended'),
-  denied: () => accessDenied('the person did not allow the request'),
+  resource: () => invalidTarget('a requested resource was not granted', { check: 'resource' }),
+  scope: () => invalidScope('the requested resource knows nothing of the granted scope', { check: 'scope' }),
+  ended: () => invalidGrant('the authorization has ended', { check: 'authorization' }),
+  denied: () => accessDenied('the person did not allow the request', { check: 'consent' }),
   expired: () => expiredToken('the device code has expired'),
-  slow_down: () => slowDown('ask less often: five seconds more between two requests'),
+  slow_down: () => slowDown('ask less often: five seconds more between two requests', { check: 'poll_interval' }),
   pending: () => authorizationPending('the person has not decided yet'),
 };

@@ -3,7 +3,9 @@ import type { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
 import type { Client } from '../store/clients.ts';
+import type { Explanation } from '../protocol/error.ts';
 import type { GrantedToPerson } from '../store/authorization-codes.ts';
+import type { Grant as StoredGrant } from '../store/grants.ts';
 import type { Authorization } from '../tokens/authorization.ts';
 import { claimsFor, requestedClaims } from '../users/claims.ts';
 
@@ -26,6 +28,16 @@ export interface Grant<P> {
   /** @throws OAuthError */
   authorize(context: GrantContext, parameters: P): Promise<Authorization>;
 }
+
+/** Why a grant gives nothing any more. */
+export const ended = ({
+  revoked_at,
+  revoked_for,
+}: Partial<Pick<StoredGrant, 'revoked_at' | 'revoked_for'>>): Explanation => ({
+  check: 'authorization',
+  expected: 'an authorization that lives',
+  received: revoked_at ? `one that ended at ${revoked_at.toISOString()}: ${revoked_for}` : 'one that has expired',
+});
 
 /** The Authorization of a person's grant. */
 export async function authorizationOf(

@@ -9,6 +9,7 @@ import { logIssued, type Requester } from '../events/index.ts';
 import type { GrantType } from '../protocol/client-metadata.ts';
 import { OAuthError, unauthorizedClient } from '../protocol/error.ts';
 import { parseParameters, type Parameters } from '../protocol/parameters.ts';
+import { listOf } from '../protocol/redaction.ts';
 import { sealFor } from '../tokens/encryption.ts';
 import { issue, type TokenResponse } from '../tokens/issue.ts';
 import { authorizationCode } from './authorization-code.ts';
@@ -41,9 +42,16 @@ export async function exchange(
 ): Promise<TokenResponse> {
   const { grant_type } = parseParameters(shared, parameters);
   const client = await authenticate(deps, credentials, by, now);
-  if (!isGrantType(grant_type)) throw new OAuthError('unsupported_grant_type', 'grant_type is not supported');
+  if (!isGrantType(grant_type)) {
+    const detail = { check: 'grant_type', expected: listOf(Object.keys(grants)), received: grant_type } as const;
+    throw new OAuthError('unsupported_grant_type', 'grant_type is not supported', detail);
+  }
   if (!client.grant_types.includes(grant_type)) {
-    throw unauthorizedClient('the client is not registered for this grant_type');
+    throw unauthorizedClient('the client is not registered for this grant_type', {
+      check: 'grant_type',
+      expected: listOf(client.grant_types),
+      received: grant_type,
+    });
   }
   const grant: Grant<unknown> = grants[grant_type];
   const context = { deps, client, by, now };

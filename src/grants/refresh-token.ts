@@ -1,8 +1,9 @@
 /** grant_type=refresh_token (RFC 6749 §6): every use rotates, and a second use is an alarm (RFC 9700 §4.14.2). */
 import { z } from 'zod';
 import { record } from '../events/index.ts';
-import { invalidGrant, invalidScope, invalidTarget, type OAuthError } from '../protocol/error.ts';
+import { invalidGrant, invalidScope, invalidTarget, type Explanation, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
+import { kindOf, listOf } from '../protocol/redaction.ts';
 import { narrowResource, parseResource, scopesOpenAt } from '../protocol/resource.ts';
 import { isSubset, parseScope } from '../protocol/scope.ts';
 import type { GrantedToPerson } from '../store/authorization-codes.ts';
@@ -11,7 +12,7 @@ import { readHandle } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import { deriveAgain, drawSuccessor } from '../tokens/prepare.ts';
 import { rulesOf } from '../tokens/terms.ts';
-import { authorizationOf, type Grant, type GrantContext } from './grant.ts';
+import { authorizationOf, ended, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
   refresh_token: z.string().max(512),
@@ -26,7 +27,8 @@ export const refreshToken: Grant<z.infer<typeof parameters>> = {
     const scope = parseScope(sentScope);
     const resource = parseResource(sentResource);
     const key = readHandle(refresh_token);
-    if (!key) throw invalidGrant(DESCRIPTION.unknown, { cause: 'not a refresh token of ours' });
+    if (!key)
+      throw invalidGrant(DESCRIPTION.unknown, { cause: 'not a refresh token of ours', ...unknownToken(refresh_token) });
 
     const presented = { refresh_token, key };
     const successor = drawSuccessor(deps, client, presented, now);
@@ -43,7 +45,7 @@ export const refreshToken: Grant<z.infer<typeof parameters>> = {
     const given: Given | undefined = rotated
       ? { granted: rotated, refresh_token: successor.refresh_token }
       : await sameAnswer(context, presented, rotation);
-    if (!given) throw await refusal(context, rotation);
+    if (!given) throw await refusal(context, rotation, refresh_token);
     return authorizationOf(context, given.granted, {
       scope: scope.length > 0 ? scope : given.granted.scope,
       resource: narrowResource(resource, given.granted.resource),
@@ -73,11 +75,12 @@ async function sameAnswer(
   const retried = await refreshTokens.findRetry(deps.db, rotation, secondsAfter(now, -window), now);
   const refresh_token = retried && deriveAgain(deps, presented, retried);
   if (!retried || refresh_token === undefined) return undefined;
-  if (!isSubset(rotation.scope, retried.scope)) throw invalidScope(DESCRIPTION.scope);
+  if (!isSubset(rotation.scope, retried.scope))
+    throw invalidScope(DESCRIPTION.scope, EXPLANATION.scope(retried, rotation, now));
   narrowResource(rotation.resource, retried.resource);
   const asked = rotation.scope.length > 0 ? rotation.scope : retried.scope;
   if (rotation.open_scopes && !asked.some((name) => rotation.open_scopes!.includes(name))) {
-    throw invalidScope(DESCRIPTION.other_scope);
+    throw invalidScope(DESCRIPTION.other_scope, EXPLANATION.other_scope(retried, rotation, now));
   }
   return { granted: retried, refresh_token };
 }
@@ -94,16 +97,62 @@ const DESCRIPTION: Record<refreshTokens.RefreshRefusal, string> = {
 };
 
 /** Names the reason of a failed rotation; a reuse is alarmed in the transaction that revokes. */
-function refusal(context: GrantContext, rotation: refreshTokens.Rotation): Promise<OAuthError> {
+function refusal(context: GrantContext, rotation: refreshTokens.Rotation, refresh_token: string): Promise<OAuthError> {
   const { deps, client, by, now } = context;
   return transact(deps.db, async (trx) => {
-    const { why, grant_id } = await refreshTokens.explain(trx, rotation, now);
+    const found = await refreshTokens.explain(trx, rotation, now);
+    if (!found) return invalidGrant(DESCRIPTION.unknown, { cause: 'unknown', ...unknownToken(refresh_token) });
+    const { why, grant_id, sub } = found;
     if (why === 'reuse') {
       const { client_id } = client;
       await record(trx, { event: 'refresh_token_reuse', client_id, detail: { gid: grant_id } }, by, now);
     }
-    if (why === 'scope' || why === 'other_scope') return invalidScope(DESCRIPTION[why]);
-    if (why === 'resource') return invalidTarget(DESCRIPTION[why]);
-    return invalidGrant(DESCRIPTION[why], { cause: why });
+    const detail = { cause: why, sub, ...EXPLANATION[why](found, rotation, now) };
+    if (why === 'scope' || why === 'other_scope') return invalidScope(DESCRIPTION[why], detail);
+    return why === 'resource' ? invalidTarget(DESCRIPTION[why], detail) : invalidGrant(DESCRIPTION[why], detail);
   });
 }
+
+const unknownToken = (refresh_token: string): Explanation => ({
+  check: 'refresh_token',
+  expected: 'a refresh token of this server, not older than its authorization can live',
+  received: kindOf(refresh_token),
+});
+
+type Found = Pick<refreshTokens.FoundToken, 'client_id' | 'scope' | 'resource' | 'expires_at'> &
+  Partial<Pick<refreshTokens.FoundToken, 'used_at' | 'revoked_at' | 'revoked_for'>>;
+
+/** For the operator: what would have passed, and what came instead. */
+const EXPLANATION: Record<
+  refreshTokens.RefreshRefusal,
+  (found: Found, asked: refreshTokens.Rotation, now: Date) => Explanation
+> = {
+  unknown: () => ({ check: 'refresh_token' }),
+  other_client: ({ client_id }, asked) => ({
+    check: 'refresh_token_client',
+    expected: `client ${client_id}, to whom the token was issued`,
+    received: `client ${asked.client_id}`,
+  }),
+  scope: ({ scope }, asked) => ({ check: 'scope', expected: listOf(scope), received: listOf(asked.scope) }),
+  other_scope: ({ scope }, asked) => ({
+    check: 'scope',
+    expected: `of what the resource knows, one: ${listOf(asked.open_scopes ?? [])}`,
+    received: listOf(asked.scope.length > 0 ? asked.scope : scope),
+  }),
+  resource: ({ resource }, asked) => ({
+    check: 'resource',
+    expected: listOf(resource),
+    received: listOf(asked.resource),
+  }),
+  reuse: ({ used_at }) => ({
+    check: 'refresh_token_reuse',
+    expected: 'the newest refresh token of its authorization',
+    received: `one that was used at ${used_at?.toISOString()}`,
+  }),
+  expired: ({ expires_at }, _asked, now) => ({
+    check: 'refresh_token_expiry',
+    expected: `used before ${expires_at.toISOString()}`,
+    received: `used at ${now.toISOString()}`,
+  }),
+  revoked: ended,
+};

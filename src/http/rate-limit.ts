@@ -11,8 +11,13 @@ export async function rateLimits(app: FastifyInstance, { metrics }: Pick<Deps, '
     global: false,
     enableDraftSpec: true,
     onExceeded: ({ routeOptions }) => metrics.limited(routeOptions.url ?? UNROUTED),
-    errorResponseBuilder: (_request, { ttl }) =>
-      tooManyRequests('too many requests, slow down', { retry_after: Math.max(1, Math.ceil(ttl / 1000)) }),
+    errorResponseBuilder: (_request, { ttl, max }) =>
+      tooManyRequests('too many requests, slow down', {
+        retry_after: Math.max(1, Math.ceil(ttl / 1000)),
+        check: 'rate_limit',
+        expected: `at most ${max} a minute from one address`,
+        received: 'more',
+      }),
   });
 }
 

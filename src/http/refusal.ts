@@ -1,55 +1,106 @@
-/** From whatever was thrown to a refusal and a status. Each scope renders it in its own form. */
+/** From whatever was thrown to a refusal and a status, noted for operators. Each scope renders it in its own form. */
 import type { FastifyError, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { logRefused } from '../events/index.ts';
+import { clientId } from '../protocol/client-metadata.ts';
 import { invalidRequest, OAuthError, temporarilyUnavailable } from '../protocol/error.ts';
+import { decodeFormValue, type Pairs } from '../protocol/form-encoding.ts';
 import { isUnavailable } from '../store/db.ts';
+import { requesterOf } from './request.ts';
 
 export interface Refused {
   status: number;
   refusal: OAuthError;
 }
 
+type Needs = Pick<Deps, 'clock' | 'log' | 'metrics' | 'refusals'>;
+
 /** Seconds after which a request that met a missing database may come again. */
 const RETRY_AFTER = 1;
 
 /**
  * Names what was thrown, and logs it: refusals as such, a database that is away as a warning, defects as errors.
- * `client_id` is who the request said it was, for the log.
+ * `client_id` is who the request said it was, for operators.
  */
-export function refused(
-  error: unknown,
-  request: FastifyRequest,
-  deps: Pick<Deps, 'log' | 'metrics'>,
-  client_id?: string,
-): Refused {
-  if (error instanceof OAuthError) {
-    logRefused(deps, request.id, error, client_id);
-    return { status: error.status, refusal: error };
-  }
+export function refused(error: unknown, request: FastifyRequest, deps: Needs, client_id?: string): Refused {
+  if (error instanceof OAuthError) return noted(deps, request, error, error.status, client_id);
   const { log, metrics } = deps;
   if (isUnavailable(error)) {
     log.warn({ err: error, request_id: request.id }, 'the database is not available');
     const refusal = temporarilyUnavailable('the server cannot answer right now, try again', {
       retry_after: RETRY_AFTER,
+      check: 'database',
     });
     metrics.refused(refusal.error);
+    keep(deps, request, refusal, refusal.status, client_id);
     return { status: refusal.status, refusal };
   }
   // What Fastify itself refuses: too large, not parsable, an unknown media type.
   const { statusCode, code } = error as FastifyError;
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
-    const refusal = invalidRequest(FASTIFY_REFUSALS[statusCode] ?? 'the request is malformed', { cause: code });
-    logRefused(deps, request.id, refusal, client_id);
-    return { status: statusCode, refusal };
+    const detail = { cause: code, check: 'form', expected: EXPECTED[statusCode], received: code } as const;
+    const refusal = invalidRequest(FASTIFY_REFUSALS[statusCode] ?? 'the request is malformed', detail);
+    return noted(deps, request, refusal, statusCode, client_id);
   }
   log.error({ err: error, request_id: request.id }, 'unexpected error');
-  const refusal = new OAuthError('server_error', 'something went wrong here; the request id leads to it in the log');
+  // Its message is for the log alone: it may quote anything.
+  const received = error instanceof Error ? error.name : typeof error;
+  const refusal = new OAuthError('server_error', 'something went wrong here; the request id leads to it in the log', {
+    check: 'defect',
+    received,
+  });
   metrics.refused(refusal.error);
+  keep(deps, request, refusal, refusal.status, client_id);
   return { status: refusal.status, refusal };
+}
+
+/** Logs a refusal that is answered with `status`, and keeps why. */
+export function noted(
+  deps: Needs,
+  request: FastifyRequest,
+  refusal: OAuthError,
+  status: number,
+  client_id?: string,
+): Refused {
+  logRefused(deps, request.id, refusal, refusal.explanation.client_id ?? client_id);
+  keep(deps, request, refusal, status, client_id);
+  return { status, refusal };
+}
+
+function keep(
+  { refusals, clock }: Needs,
+  request: FastifyRequest,
+  refusal: OAuthError,
+  status: number,
+  client_id?: string,
+): void {
+  const { method, routeOptions } = request;
+  const route = routeOptions?.url ?? 'unknown';
+  const named = client_id ?? namedIn(request);
+  refusals.note(refusal, { ...requesterOf(request), method, route, status, client_id: named }, clock());
+}
+
+/**
+ * The client that a browser's request names, readable or not: only what could be a client's name. Not for the log. The query is
+ * not read a second time: it may be long.
+ */
+function namedIn({ query, body }: FastifyRequest): string | undefined {
+  const { text = '' } = (query ?? {}) as { text?: string };
+  const sent = /(?:^|&)client_id=([\w.~%:/-]{1,300})(?:&|$)/.exec(text)?.[1];
+  const pairs = Array.isArray(body) ? (body as Pairs) : [];
+  try {
+    const named = sent === undefined ? pairs.find(([name]) => name === 'client_id')?.[1] : decodeFormValue(sent);
+    return clientId.safeParse(named?.slice(0, 300)).data;
+  } catch {
+    return undefined;
+  }
 }
 
 const FASTIFY_REFUSALS: Record<number, string> = {
   413: 'the body is too large',
   415: 'the body has a media type that is not accepted here',
+};
+const EXPECTED: Record<number, string> = {
+  413: 'a body within the limit',
+  415: 'application/x-www-form-urlencoded, or application/json where the endpoint takes it',
 };

@@ -50,7 +50,11 @@ const FORM_TYPE = /^application\/x-www-form-urlencoded(?: *; *charset="?utf-8"?)
 /** Refuses a body in any other type than a form, before anybody could read it as an empty one. */
 export function requireForm(request: FastifyRequest): void {
   if (!FORM_TYPE.test(request.headers['content-type'] ?? '')) {
-    throw invalidRequest('the body must be application/x-www-form-urlencoded');
+    throw invalidRequest('the body must be application/x-www-form-urlencoded', {
+      check: 'form',
+      expected: 'content-type: application/x-www-form-urlencoded',
+      received: request.headers['content-type'] ?? 'none',
+    });
   }
 }
 
@@ -81,9 +85,10 @@ export function route(app: FastifyInstance, url: string, { options = {}, head = 
     method: REFUSED.filter((method) => !methods.includes(method)),
     url,
     // The body of a method we do not have is nobody's business.
-    onRequest: (_request, reply, done) => {
+    onRequest: (request, reply, done) => {
       reply.header('allow', methods.join(', '));
-      done(new OAuthError('method_not_allowed', `use ${methods.join(' or ')}`));
+      const detail = { check: 'method', expected: methods.join(' '), received: request.method } as const;
+      done(new OAuthError('method_not_allowed', `use ${methods.join(' or ')}`, detail));
     },
     handler: () => undefined,
   });

@@ -20,7 +20,7 @@ export function securityHeaders(app: FastifyInstance, { config }: Pick<Deps, 'co
       // From anybody else the header says nothing.
       const marked = request.headers['x-forwarded-proto'] !== undefined && isProxy(request.socket.remoteAddress);
       if (marked && request.protocol === 'http') {
-        done(invalidRequest('this server is reached over https only'));
+        done(invalidRequest('this server is reached over https only', { check: 'https', received: 'http' }));
         return;
       }
     }

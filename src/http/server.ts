@@ -4,8 +4,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Fastify, { LogController, type FastifyInstance, type FastifyReply } from 'fastify';
+import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
+import { invalidRequest } from '../protocol/error.ts';
+import { answerUnreadable } from './unreadable.ts';
+import { noted } from './refusal.ts';
 import { traced } from './tracing.ts';
 
 /** Bytes an OAuth form may have. */
@@ -24,10 +27,11 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 /** What stands for the route of a request that has none: its address is anybody's invention. */
 export const UNROUTED = 'unknown';
 
-type Needs = Pick<Deps, 'config' | 'log' | 'metrics' | 'random' | 'tracing'>;
+type Needs = Pick<Deps, 'clock' | 'config' | 'log' | 'metrics' | 'random' | 'refusals' | 'tracing'>;
 
 /** An instance without routes. `ready` turns false when the process starts to close. */
-export function createServer({ config, log, metrics, random, tracing }: Needs): FastifyInstance {
+export function createServer(deps: Needs): FastifyInstance {
+  const { config, log, metrics, random, tracing } = deps;
   const limits = {
     maxHeaderSize: HEADER_LIMIT,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -52,12 +56,18 @@ export function createServer({ config, log, metrics, random, tracing }: Needs): 
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : random(12).toString('base64url');
     },
     // Addresses that cannot be read reach no scope and no hook.
-    frameworkErrors: ({ statusCode = 400 }: { statusCode?: number }, _request: unknown, reply: FastifyReply) =>
+    frameworkErrors: ({ statusCode = 400 }: { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
+      const refusal = invalidRequest('the address is malformed', { check: 'address' });
+      noted(deps, request, refusal, statusCode);
+      const { error, error_description } = refusal;
       void reply
         .code(statusCode)
+        .header('x-request-id', request.id)
         .header('x-content-type-options', 'nosniff')
         .header('cache-control', 'no-store')
-        .send({ error: 'invalid_request', error_description: 'the address is malformed' }),
+        .send({ error, error_description });
+    },
+    clientErrorHandler: answerUnreadable(deps),
     routerOptions: {
       // The doors parse strictly themselves; what is kept here is the text.
       querystringParser: (text: string) => ({ text }),

@@ -197,6 +197,9 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
 }
 
 const ORDER = ['active', 'next', 'retired'];
-/** For those who take the first that seems to fit: signing keys first, RS256 before all, and what is in use before the rest. */
+/**
+ * For those who take the first that seems to fit: signing keys first, RS256 before all, and what is in use before the
+ * rest.
+ */
 const rank = (key: PlacedKey, now: Date): number =>
   KEY_ALGS.indexOf(key.row.alg) * ORDER.length + ORDER.indexOf(stateOf(key, now));

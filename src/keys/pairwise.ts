@@ -18,7 +18,10 @@ export interface LoadedSalt {
   value: Buffer;
 }
 
-/** Makes the salt if there is none, and seals it under the first of SECRET_KEYS if another one sealed it. @throws when none did */
+/**
+ * Makes the salt if there is none, and seals it under the first of SECRET_KEYS if another one sealed it. @throws when
+ * none did
+ */
 export async function ensureSalt(db: Db, secrets: Secrets): Promise<void> {
   const present = await salts.find(db, NAME);
   if (present === undefined) return salts.insert(db, newSalt(secrets));

@@ -102,8 +102,18 @@ function requirePublic({ protocol, hostname, username, password }: URL): void {
   if (ipaddr.isValid(literal) && !isPublic(literal)) throw new Error(`${literal} is not a public address`);
 }
 
+/**
+ * All that IANA has given out of IPv6 as global unicast (RFC 4291 §2.4). `::7f00:1`, an IPv4 address in disguise, is
+ * not in it.
+ */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
+
 /** Unicast once unmapped: not private, loopback, link-local, reserved, nor a tunnel that leads to one. */
-const isPublic = (address: string): boolean => ipaddr.isValid(address) && ipaddr.process(address).range() === 'unicast';
+function isPublic(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.process(text);
+  return address.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(GLOBAL_IPV6));
+}
 
 /** A resolver for sockets that refuses a name if any of its addresses is not public. */
 function publicOnly(resolve: typeof lookup): LookupFunction {

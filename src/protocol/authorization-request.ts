@@ -32,6 +32,8 @@ export interface AuthorizationRequest extends ResponseTarget {
   user_code?: string | undefined;
   /** The person an id_token_hint named, as this client is told. */
   hinted_sub?: string | undefined;
+  /** Was that ID token another client's? */
+  borrowed_hint?: boolean | undefined;
   /** The people whom `sub` in the claims parameter names. */
   requested_sub?: string[] | undefined;
   /** Claims asked for by name, narrowed to what the client may have. */

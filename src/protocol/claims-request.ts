@@ -1,4 +1,7 @@
-/** The claims parameter (OpenID Connect Core §5.5): single claims asked for by name, with or without the scope that opens them. */
+/**
+ * The claims parameter (OpenID Connect Core §5.5): single claims asked for by name, with or without the scope that
+ * opens them.
+ */
 import { z } from 'zod';
 import { invalidRequest } from './error.ts';
 

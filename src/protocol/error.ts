@@ -2,6 +2,8 @@
  * The catalogue of errors: every code Postern answers with, its HTTP status and the clause that defines it.
  * A refusal names its code; the status is looked up here and typed nowhere else.
  */
+import { clauseOf, type Check } from './check.ts';
+
 const catalogue = {
   // RFC 6749 §5.2, §4.1.2.1
   invalid_request: 400,
@@ -48,8 +50,23 @@ const catalogue = {
 export type ErrorCode = keyof typeof catalogue;
 export const ERROR_CODES = Object.keys(catalogue) as ErrorCode[];
 
+/**
+ * Why, for those who run the server: kept with the request's id, and never told to the caller. No secret may be in it:
+ * of codes, tokens and passwords there is at most their kind and size (protocol/redaction.ts).
+ */
+export interface Explanation {
+  check?: Check | undefined;
+  /** What would have passed: registered or configured values, or what the clause wants. */
+  expected?: string | undefined;
+  /** What came instead. */
+  received?: string | undefined;
+  /** Whom it concerns, where that is known better than from the request. */
+  client_id?: string | undefined;
+  sub?: string | undefined;
+}
+
 /** What a refusal may carry besides its sentence. */
-export interface ErrorDetail {
+export interface ErrorDetail extends Explanation {
   /** For the log only: why, in our own terms. Never a secret. */
   cause?: unknown;
   /** Seconds after which it is worth trying again (Retry-After). */
@@ -67,6 +84,7 @@ export class OAuthError extends Error {
   readonly error_description: string;
   readonly retry_after: number | undefined;
   readonly scope: string | undefined;
+  #explanation: Explanation;
 
   constructor(error: ErrorCode, error_description: string, detail: ErrorDetail = {}) {
     super(`${error}: ${error_description}`, 'cause' in detail ? { cause: detail.cause } : undefined);
@@ -75,6 +93,25 @@ export class OAuthError extends Error {
     this.error_description = describable(error_description);
     this.retry_after = detail.retry_after;
     this.scope = detail.scope;
+    const { check, expected, received, client_id, sub } = detail;
+    this.#explanation = { check, expected, received, client_id, sub };
+  }
+
+  get explanation(): Explanation {
+    return this.#explanation;
+  }
+
+  /** Adds what is known where the refusal passes by. What was said where it was thrown stays. */
+  explain(more: Explanation): this {
+    const said = Object.entries(this.#explanation).filter(([, value]) => value !== undefined);
+    this.#explanation = { ...more, ...Object.fromEntries(said) };
+    return this;
+  }
+
+  /** The check that failed, with its clause. A refusal that names none is known by its error code. */
+  get failed(): { check: string; clause: string | undefined } {
+    const check = this.#explanation.check ?? this.error;
+    return { check, clause: clauseOf(check) };
   }
 
   get status(): number {

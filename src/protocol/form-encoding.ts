@@ -8,6 +8,7 @@ import { invalidRequest, type OAuthError } from './error.ts';
 export type Pairs = ReadonlyArray<readonly [name: string, value: string]>;
 
 const MAX_PARAMETERS = 200;
+const FORM = { check: 'form' } as const;
 // C0 controls and DEL except TAB, LF and CR. Postgres text cannot hold U+0000, and none of the others means anything here.
 const CONTROL = /[^\P{Cc}\t\n\r\u0080-\u009F]/u;
 /** Does a parameter's text hold a character that none may? */
@@ -15,21 +16,22 @@ export const holdsControl = (text: string): boolean => CONTROL.test(text);
 
 /**
  * Decodes a query string or a form body.
- * @throws OAuthError invalid_request on a raw non-ASCII or control byte, a bad percent escape, invalid UTF-8 or too many parameters
+ * @throws OAuthError invalid_request on a raw non-ASCII or control byte, a bad percent escape, invalid UTF-8 or too
+ * many parameters
  */
 export function parseForm(text: string): Pairs {
   if (text === '') return [];
   // A bare space means nothing else, and is what people type after `curl -d`.
-  if (/[^\x20-\x7E]/.test(text)) throw invalidRequest('the parameters must be percent-encoded');
+  if (/[^\x20-\x7E]/.test(text)) throw invalidRequest('the parameters must be percent-encoded', FORM);
   const parts = text.split('&');
-  if (parts.length > MAX_PARAMETERS) throw invalidRequest('too many parameters');
+  if (parts.length > MAX_PARAMETERS) throw invalidRequest('too many parameters', FORM);
   const pairs: Array<readonly [string, string]> = [];
   for (const part of parts) {
     if (part === '') continue;
     const equals = part.indexOf('=');
     const name = decode(equals < 0 ? part : part.slice(0, equals));
     const value = equals < 0 ? '' : decode(part.slice(equals + 1));
-    if (holdsControl(name) || holdsControl(value)) throw invalidRequest('a parameter holds a control character');
+    if (holdsControl(name) || holdsControl(value)) throw invalidRequest('a parameter holds a control character', FORM);
     pairs.push([name, value]);
   }
   return pairs;
@@ -39,7 +41,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw invalidRequest('a parameter is not valid percent-encoded UTF-8');
+    throw invalidRequest('a parameter is not valid percent-encoded UTF-8', FORM);
   }
 }
 
@@ -65,7 +67,7 @@ export function uniqueParameters(
       else parameters[name] = [value];
       continue;
     }
-    if (seen.has(name)) throw invalidRequest(`the parameter ${printable(name)} is repeated`);
+    if (seen.has(name)) throw invalidRequest(`the parameter ${printable(name)} is repeated`, { check: 'repeated' });
     seen.add(name);
     if (value !== '') parameters[name] = value;
   }
@@ -95,7 +97,9 @@ export function listedParameters(pairs: Pairs): Record<string, string | string[]
 /** The refusal of the first parameter that came more often than it may, if one did. */
 export function repeatedParameter(parameters: Readonly<Record<string, string | string[]>>): OAuthError | undefined {
   const name = Object.keys(parameters).find((key) => Array.isArray(parameters[key]) && !REPEATABLE.has(key));
-  return name === undefined ? undefined : invalidRequest(`the parameter ${printable(name)} is repeated`);
+  return name === undefined
+    ? undefined
+    : invalidRequest(`the parameter ${printable(name)} is repeated`, { check: 'repeated' });
 }
 
 /** A parameter's name, fit for an error_description and the log: in the letters of a standard, which no secret of ours is. */

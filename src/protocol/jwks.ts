@@ -3,16 +3,39 @@ import { z } from 'zod';
 import type { EncryptionAlg } from './encryption-alg.ts';
 import { isPlainText } from './plain-text.ts';
 
+const KINDS = ['RSA', 'EC', 'OKP'];
+
+/** A key as it comes. */
+const anyKey = z.looseObject({ kty: z.string() });
+type AnyKey = z.infer<typeof anyKey>;
+
+const isPublic = (key: AnyKey): boolean => key.kty !== 'oct' && !('d' in key) && !('k' in key);
+
+/** What a public key is made of, and the certificates that may come with it. */
+const MEMBERS = ['kid', 'use', 'alg', 'key_ops', 'crv', 'x', 'y', 'n', 'e', 'x5c', 'x5t', 'x5t#S256'];
+
+/**
+ * RFC 7517 §4, §5: kinds of keys and members that are not understood are ignored, and so not kept, stored or shown
+ * either, as large or deep as they come.
+ */
+const understood = (keys: readonly AnyKey[]): AnyKey[] =>
+  keys
+    .filter(({ kty }) => KINDS.includes(kty))
+    .map(({ kty, ...members }) => ({
+      kty,
+      ...Object.fromEntries(Object.entries(members).filter(([name]) => MEMBERS.includes(name))),
+    }));
+
+const isText = (value: unknown): boolean =>
+  [value].flat().every((text) => typeof text === 'string' && isPlainText(text));
+
 export const publicJwks = z.object({
   keys: z
-    .array(
-      z
-        .looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) })
-        .refine((key) => isPlainText(JSON.stringify(key)), 'must be well-formed text')
-        .refine((key) => !('d' in key) && !('k' in key), 'must hold public keys only'),
-    )
-    .min(1)
-    .max(50),
+    .array(anyKey.refine(isPublic, 'must hold public keys only'))
+    .max(50)
+    .transform(understood)
+    .refine((keys) => keys.length > 0, `must hold a key of kty ${KINDS.join(', ')}`)
+    .refine((keys) => keys.every((key) => Object.values(key).every(isText)), 'must be well-formed text'),
 });
 export type PublicJwks = z.infer<typeof publicJwks>;
 

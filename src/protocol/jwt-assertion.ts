@@ -1,5 +1,5 @@
 /** JWT assertions by which clients authenticate (RFC 7523 §3, OpenID Connect Core §9): what they must say. */
-import { decodeJwt } from 'jose';
+import { decodeJwt, errors } from 'jose';
 import { z } from 'zod';
 
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
@@ -18,6 +18,26 @@ export const ASSERTION_ALGS = [
   'EdDSA',
   'Ed25519',
 ] as const;
+
+/**
+ * The algorithms that count where a client registered one, or none, in particular. RFC 9864: `EdDSA` and `Ed25519` name
+ * one signature, for the only curve we take.
+ */
+export function signingAlgsOf(registered: string | null): string[] {
+  if (registered === null) return [...ASSERTION_ALGS];
+  const edwards = ['EdDSA', 'Ed25519'];
+  return edwards.includes(registered) ? edwards : [registered];
+}
+
+/**
+ * Why a JWT of somebody else's cannot be verified or decrypted, for the log: it, or a key of theirs that cannot be imported
+ * or is too short, is their affair. @throws anything else: that is a defect of ours
+ */
+export function joseProblem(error: unknown): string {
+  const theirs = error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException;
+  if (theirs) return `${error.name}: ${error.message}`;
+  throw error;
+}
 
 /** Seconds an assertion may be valid from now, at most. */
 export const ASSERTION_MAX_LIFE = 300;

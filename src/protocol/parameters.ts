@@ -10,5 +10,10 @@ export function parseParameters<T>(schema: z.ZodType<T>, parameters: Parameters)
   if (result.success) return result.data;
   const issue = result.error.issues[0]!;
   const name = String(issue.path[0] ?? 'request');
-  throw invalidRequest(name in parameters ? `${name} is malformed: ${issue.message}` : `${name} is missing`);
+  const sent = name in parameters;
+  throw invalidRequest(sent ? `${name} is malformed: ${issue.message}` : `${name} is missing`, {
+    check: 'parameter',
+    expected: name,
+    received: sent ? issue.message : 'none',
+  });
 }

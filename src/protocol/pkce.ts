@@ -1,6 +1,7 @@
 /** Proof Key for Code Exchange (RFC 7636), S256 only: `plain` protects nobody who needs protecting (RFC 9700 §2.1.1). */
 import { createHash } from 'node:crypto';
 import { invalidRequest } from './error.ts';
+import { sizeOf } from './redaction.ts';
 
 export const CODE_CHALLENGE_METHODS = ['S256'] as const;
 
@@ -23,19 +24,36 @@ export function parseChallenge(
   required: boolean,
 ): string | undefined {
   if (code_challenge === undefined) {
-    if (code_challenge_method !== undefined) throw invalidRequest('code_challenge is missing');
-    if (required) throw invalidRequest('code_challenge is required (PKCE, RFC 7636)');
+    const none = { check: 'pkce', expected: 'code_challenge', received: 'none' } as const;
+    if (code_challenge_method !== undefined) throw invalidRequest('code_challenge is missing', none);
+    if (required) throw invalidRequest('code_challenge is required (PKCE, RFC 7636)', none);
     return undefined;
   }
   // §4.3: a missing method means plain, which is not supported.
-  if (code_challenge_method !== 'S256') throw invalidRequest('code_challenge_method must be S256');
-  if (!CHALLENGE.test(code_challenge)) throw invalidRequest('code_challenge is not a base64url SHA-256');
+  if (code_challenge_method !== 'S256') {
+    const received = code_challenge_method ?? 'none, which means plain';
+    const detail = { check: 'pkce', expected: 'code_challenge_method=S256', received } as const;
+    throw invalidRequest('code_challenge_method must be S256', detail);
+  }
+  if (!CHALLENGE.test(code_challenge)) {
+    throw invalidRequest('code_challenge is not a base64url SHA-256', {
+      check: 'pkce',
+      expected: '43 base64url characters without padding',
+      received: sizeOf(code_challenge),
+    });
+  }
   return code_challenge;
 }
 
 /** The challenge a verifier answers. @throws OAuthError invalid_request when it is not 43 to 128 unreserved characters */
 export function parseVerifier(code_verifier: string | undefined): string | undefined {
   if (code_verifier === undefined) return undefined;
-  if (!VERIFIER.test(code_verifier)) throw invalidRequest('code_verifier must be 43 to 128 unreserved characters');
+  if (!VERIFIER.test(code_verifier)) {
+    throw invalidRequest('code_verifier must be 43 to 128 unreserved characters', {
+      check: 'code_verifier',
+      expected: '43 to 128 of A-Z a-z 0-9 - . _ ~',
+      received: sizeOf(code_verifier),
+    });
+  }
   return challengeOf(code_verifier);
 }

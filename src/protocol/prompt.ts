@@ -1,5 +1,6 @@
 /** The prompt parameter (OpenID Connect Core §3.1.2.1). */
 import { invalidRequest } from './error.ts';
+import { listOf } from './redaction.ts';
 
 export const PROMPTS = ['none', 'login', 'consent', 'select_account'] as const;
 export type Prompt = (typeof PROMPTS)[number];
@@ -10,9 +11,14 @@ const isPrompt = (text: string): text is Prompt => (PROMPTS as readonly string[]
 export function parsePrompt(text: string | undefined): Prompt[] {
   const prompts: Prompt[] = [];
   for (const value of (text ?? '').split(' ').filter((part) => part !== '')) {
-    if (!isPrompt(value)) throw invalidRequest('prompt has a value that is not supported');
+    if (!isPrompt(value)) {
+      const detail = { check: 'prompt', expected: listOf(PROMPTS), received: text } as const;
+      throw invalidRequest('prompt has a value that is not supported', detail);
+    }
     if (!prompts.includes(value)) prompts.push(value);
   }
-  if (prompts.includes('none') && prompts.length > 1) throw invalidRequest('prompt=none stands alone');
+  if (prompts.includes('none') && prompts.length > 1) {
+    throw invalidRequest('prompt=none stands alone', { check: 'prompt', expected: 'none alone', received: text });
+  }
   return prompts;
 }

@@ -1,4 +1,7 @@
-/** Redirect URIs: which may be registered, and which of them a request names (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §2.1). */
+/**
+ * Redirect URIs: which may be registered, and which of them a request names (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700
+ * §2.1).
+ */
 
 export type ApplicationType = 'web' | 'native';
 

@@ -13,13 +13,6 @@ import { isLoopbackHost } from './redirect-uri.ts';
 export const REQUEST_OBJECT_SIGNING_ALGS = ASSERTION_ALGS;
 export type RequestObjectSigningAlg = (typeof REQUEST_OBJECT_SIGNING_ALGS)[number];
 
-/** The algorithms a client may use. RFC 9864: `EdDSA` and `Ed25519` name one signature, for the only curve we take. */
-export function signingAlgsOf(registered: string | null): readonly string[] {
-  if (registered === null) return REQUEST_OBJECT_SIGNING_ALGS;
-  const edwards = ['EdDSA', 'Ed25519'];
-  return edwards.includes(registered) ? edwards : [registered];
-}
-
 /** Characters of a request_uri (RFC 9101 §5.2), and of an object wherever it comes from. */
 export const MAX_REQUEST_URI = 512;
 export const MAX_REQUEST_OBJECT = 65_536;

@@ -1,5 +1,6 @@
 /** Resource indicators (RFC 8707): the syntax, narrowing, and which scope means something where. */
 import { invalidTarget } from './error.ts';
+import { listOf } from './redaction.ts';
 import { isIdentityScope, isSubset, type ClaimsRule } from './scope.ts';
 
 const MAX_RESOURCES = 10;
@@ -11,9 +12,15 @@ export const isResource = (uri: string): boolean =>
 /** The values of a request's parameter, each once. @throws OAuthError invalid_target */
 export function parseResource(values: readonly string[] | undefined): string[] {
   const resource = [...new Set(values ?? [])];
-  if (resource.length > MAX_RESOURCES) throw invalidTarget('too many resources');
+  if (resource.length > MAX_RESOURCES) {
+    const received = String(resource.length);
+    throw invalidTarget('too many resources', { check: 'resource', expected: `at most ${MAX_RESOURCES}`, received });
+  }
   for (const uri of resource) {
-    if (!isResource(uri)) throw invalidTarget('resource must be an absolute URI without a fragment');
+    if (!isResource(uri)) {
+      const detail = { check: 'resource', expected: 'an absolute URI without a fragment', received: uri } as const;
+      throw invalidTarget('resource must be an absolute URI without a fragment', detail);
+    }
   }
   return resource;
 }
@@ -21,13 +28,19 @@ export function parseResource(values: readonly string[] | undefined): string[] {
 /** The resources of one token: those asked for, which must lie within the grant's, else all of the grant's (§2.2). */
 export function narrowResource(requested: readonly string[], granted: readonly string[]): string[] {
   if (requested.length === 0) return [...granted];
-  if (!isSubset(requested, granted)) throw invalidTarget('a requested resource was not granted');
+  if (!isSubset(requested, granted)) {
+    const detail = { check: 'resource', expected: listOf(granted), received: listOf(requested) } as const;
+    throw invalidTarget('a requested resource was not granted', detail);
+  }
   return [...requested];
 }
 
 /** @throws OAuthError invalid_target for a resource that is neither registered nor ourselves */
 export function requireKnown(resource: readonly string[], known: ReadonlyMap<string, unknown>, issuer: string): void {
-  if (resource.some((uri) => uri !== issuer && !known.has(uri))) throw invalidTarget('the resource is not known');
+  const unknown = resource.filter((uri) => uri !== issuer && !known.has(uri));
+  if (unknown.length === 0) return;
+  const expected = listOf([issuer, ...known.keys()]);
+  throw invalidTarget('the resource is not known', { check: 'resource', expected, received: listOf(unknown) });
 }
 
 /** What has to be known to say which scope means something where. */

@@ -1,5 +1,6 @@
 /** Scope (RFC 6749 §3.3): the syntax, and who gets which of what was asked for. Pure; the rows come in as arguments. */
 import { invalidScope } from './error.ts';
+import { listOf } from './redaction.ts';
 
 /** What the rules need to know of a scope row. */
 export interface ScopeRule {
@@ -50,7 +51,11 @@ export const isScopeToken = (text: string): boolean => SCOPE_TOKEN.test(text);
 export function parseScope(text: string | undefined): string[] {
   if (text === undefined) return [];
   const tokens = text.split(' ').filter((token) => token !== '');
-  for (const token of tokens) if (!isScopeToken(token)) throw invalidScope('the scope parameter is malformed');
+  for (const token of tokens) {
+    if (isScopeToken(token)) continue;
+    const expected = 'names of printable ASCII without quotes or backslashes, one space between two';
+    throw invalidScope('the scope parameter is malformed', { check: 'scope', expected, received: text });
+  }
   return [...new Set(tokens)];
 }
 
@@ -80,7 +85,10 @@ export function scopeForPerson(
     requested.length > 0
       ? requested.filter((name) => grantable.includes(name))
       : grantable.filter((name) => name !== OPENID && name !== OFFLINE_ACCESS);
-  if (scope.length === 0) throw invalidScope('none of the requested scope is open to this client');
+  if (scope.length === 0) {
+    const detail = { check: 'scope', expected: listOf(grantable), received: listOf(requested) } as const;
+    throw invalidScope('none of the requested scope is open to this client', detail);
+  }
   return scope;
 }
 
@@ -96,7 +104,9 @@ export function scopeForMachine(
   const grantable = allowed.filter((name) => known.get(name)?.for_machines);
   if (requested.length === 0) return grantable;
   for (const name of requested) {
-    if (!grantable.includes(name)) throw invalidScope('a requested scope is not open to this client in this grant');
+    if (grantable.includes(name)) continue;
+    const detail = { check: 'scope', expected: listOf(grantable), received: listOf(requested) } as const;
+    throw invalidScope('a requested scope is not open to this client in this grant', detail);
   }
   return [...requested];
 }

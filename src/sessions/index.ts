@@ -90,7 +90,10 @@ export async function startSession(
   const sid = replaced?.sid ?? random(16).toString('base64url');
   await transact(db, async (trx) => {
     const row = { ...key, sid, kind, sub, auth_time: now, amr, acr, created_at: now, seen_at: now, expires_at };
-    if (!(await store.insert(trx, row, password_changed_at))) throw accessDenied('the account cannot sign in');
+    if (!(await store.insert(trx, row, password_changed_at))) {
+      const received = 'an account that was disabled, or got another password, meanwhile';
+      throw accessDenied('the account cannot sign in', { check: 'account', sub, received });
+    }
     if (replaced) await store.supersede(trx, replaced, now);
     // No longer in the cookie, nobody could sign them out any more.
     for (const session of pushedOut) await endIn(trx, session, by, now);

@@ -44,7 +44,13 @@ export async function readLogoutRequest(
   const hint = id_token_hint === undefined ? undefined : await readHint(deps, id_token_hint, now);
   const client_id = get('client_id');
   if (hint && client_id !== undefined && client_id !== hint.client_id) {
-    throw invalidRequest('client_id is not the audience of id_token_hint');
+    throw invalidRequest('client_id is not the audience of id_token_hint', {
+      check: 'logout_hint',
+      expected: hint.client_id,
+      received: client_id,
+      client_id: hint.client_id,
+      sub: hint.sub,
+    });
   }
   const named = hint?.client_id ?? client_id;
   const client = named === undefined ? undefined : await deps.directory.client(named);

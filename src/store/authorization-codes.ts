@@ -138,18 +138,31 @@ export type CodeRefusal =
   | 'resource'
   | 'scope';
 
+/** What is known of a code that was not redeemed, for whoever runs the server. */
+export interface FoundCode {
+  why: CodeRefusal;
+  grant_id: string;
+  client_id: string;
+  sub: string;
+  redirect_uri: string;
+  has_challenge: boolean;
+  used_at: Date | null;
+  expires_at: Date;
+  revoked_at: Date | null;
+  revoked_for: string | null;
+  scope: string[];
+  resource: string[];
+}
+
 /**
- * Why a claim failed. Only a request in which everything matches and the code was used is a replay, and it revokes the
+ * Why a claim failed; undefined of a code that never was. Only a request in which everything matches and the code was used is a replay, and it revokes the
  * grant (RFC 6749 §4.1.2): a stranger, or a client with a wrong verifier, can sign nobody out.
  */
-export async function explain(
-  db: Db,
-  r: Redemption,
-  now: Date,
-): Promise<{ why: CodeRefusal; grant_id: string | null }> {
-  const { rows } = await sql<{ why: CodeRefusal; grant_id: string }>`
+export async function explain(db: Db, r: Redemption, now: Date): Promise<FoundCode | undefined> {
+  const { rows } = await sql<FoundCode>`
     with code as (
-      select c.expires_bucket, c.grant_id, case
+      select c.expires_bucket, c.grant_id, c.client_id, g.sub, c.redirect_uri, c.code_challenge is not null as has_challenge,
+        c.used_at, c.expires_at, g.revoked_at, g.revoked_for, g.scope, g.resource, case
         when c.client_id <> ${r.client_id} then 'other_client'
         when c.redirect_uri <> ${r.redirect_uri} then 'redirect_uri'
         when c.code_challenge is distinct from ${r.code_challenge}::text then 'code_verifier'
@@ -165,6 +178,6 @@ export async function explain(
       where code.why = 'replay' and g.expires_bucket = code.expires_bucket and g.grant_id = code.grant_id
         and g.revoked_at is null
     )
-    select why, grant_id from code`.execute(db);
-  return rows[0] ?? { why: 'unknown', grant_id: null };
+    select * from code`.execute(db);
+  return rows[0];
 }

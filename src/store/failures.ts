@@ -1,4 +1,7 @@
-/** Failed guesses: counted in one statement each, shared by every process. Nothing is written for a success that follows none. */
+/**
+ * Failed guesses: counted in one statement each, shared by every process. Nothing is written for a success that follows
+ * none.
+ */
 import { sql } from 'kysely';
 import type { Db } from './db.ts';
 

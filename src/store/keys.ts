@@ -1,4 +1,7 @@
-/** Our own keys: public halves in clear, private halves sealed until they are erased. Their state follows from their times. */
+/**
+ * Our own keys: public halves in clear, private halves sealed until they are erased. Their state follows from their
+ * times.
+ */
 import { sql, type Selectable } from 'kysely';
 import type { KeyAlg } from '../protocol/key-alg.ts';
 import type { Db, Trx } from './db.ts';

@@ -19,7 +19,10 @@ const provider = {
 
 const migratorOf = (db: Db): Migrator => new Migrator({ db, provider });
 
-/** Applies what is missing; returns the names applied. Two processes at once: one applies, the other waits and finds nothing. */
+/**
+ * Applies what is missing; returns the names applied. Two processes at once: one applies, the other waits and finds
+ * nothing.
+ */
 export async function migrate(db: Db): Promise<string[]> {
   const { error, results = [] } = await migratorOf(db).migrateToLatest();
   if (error !== undefined) throw error;

@@ -20,8 +20,9 @@ export async function insert(db: Db, { request, ...pushed }: NewPushedRequest): 
 }
 
 /**
- * Opens a request of this client that has given no code yet, and lets it live until `expires_at`, at most `longest` seconds in all: somebody has begun to
- * answer it. It may be opened again until then. Undefined when it is unknown, another client's, expired or used.
+ * Opens a request of this client that has given no code yet, and lets it live until `expires_at`, at most `longest`
+ * seconds in all: somebody has begun to answer it. It may be opened again until then. Undefined when it is unknown,
+ * another client's, expired or used.
  */
 export async function open(
   db: Db,

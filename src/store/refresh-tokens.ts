@@ -1,4 +1,7 @@
-/** Refresh tokens: each used once, all of a grant dying together. Each verb is one statement and its answer is the verdict. */
+/**
+ * Refresh tokens: each used once, all of a grant dying together. Each verb is one statement and its answer is the
+ * verdict.
+ */
 import { sql } from 'kysely';
 import type { GrantedToPerson } from './authorization-codes.ts';
 import type { Db } from './db.ts';
@@ -32,7 +35,9 @@ export async function rotate(db: Db, r: Rotation, now: Date): Promise<GrantedToP
       from grants g
       where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
         and t.used_at is null and t.expires_at > ${now}
-        and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id and g.client_id = ${r.client_id}
+        and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
+        -- Not by its index: before there are statistics, the planner would read every grant of the client.
+        and g.client_id is not distinct from ${r.client_id}
         and g.revoked_at is null and g.expires_at > ${now}
         and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource
         and (${r.open_scopes}::text[] is null
@@ -78,18 +83,29 @@ export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date
 export type RefreshRefusal =
   'unknown' | 'other_client' | 'scope' | 'other_scope' | 'resource' | 'reuse' | 'expired' | 'revoked';
 
+/** What is known of a token that was not rotated, for whoever runs the server. */
+export interface FoundToken {
+  why: RefreshRefusal;
+  grant_id: string;
+  client_id: string;
+  sub: string;
+  used_at: Date | null;
+  expires_at: Date;
+  revoked_at: Date | null;
+  revoked_for: string | null;
+  scope: string[];
+  resource: string[];
+}
+
 /**
- * Why a rotation failed. A used token in the hands of its own client is a reuse, and revokes the grant (RFC 9700 §4.14.2):
+ * Why a rotation failed; undefined of a token that never was. A used token in the hands of its own client is a reuse, and revokes the grant (RFC 9700 §4.14.2):
  * one of the two who hold it stole it.
  */
-export async function explain(
-  db: Db,
-  r: Rotation,
-  now: Date,
-): Promise<{ why: RefreshRefusal; grant_id: string | null }> {
-  const { rows } = await sql<{ why: RefreshRefusal; grant_id: string }>`
+export async function explain(db: Db, r: Rotation, now: Date): Promise<FoundToken | undefined> {
+  const { rows } = await sql<FoundToken>`
     with token as (
-      select t.expires_bucket, t.grant_id, case
+      select t.expires_bucket, t.grant_id, g.client_id, g.sub, t.used_at, least(t.expires_at, g.expires_at) as expires_at,
+        g.revoked_at, g.revoked_for, g.scope, g.resource, case
         when g.client_id <> ${r.client_id} then 'other_client'
         when t.used_at is not null then 'reuse'
         when g.revoked_at is not null then 'revoked'
@@ -104,8 +120,8 @@ export async function explain(
       where token.why = 'reuse' and g.expires_bucket = token.expires_bucket and g.grant_id = token.grant_id
         and g.revoked_at is null
     )
-    select why, grant_id from token`.execute(db);
-  return rows[0] ?? { why: 'unknown', grant_id: null };
+    select * from token`.execute(db);
+  return rows[0];
 }
 
 /** A refresh token that would work now, with its grant. */

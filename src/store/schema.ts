@@ -299,6 +299,25 @@ export interface Database {
     created_at: Date;
     expires_at: Date;
   };
+  refusals: {
+    expires_bucket: number;
+    refusal_id: Generated<string>;
+    at: Date;
+    request_id: Nullable<string>;
+    client_id: Nullable<string>;
+    sub: Nullable<string>;
+    ip: Nullable<string>;
+    network: string;
+    method: Nullable<string>;
+    route: Nullable<string>;
+    status: Nullable<number>;
+    error: Nullable<string>;
+    error_description: Nullable<string>;
+    check: Nullable<string>;
+    expected: Nullable<string>;
+    received: Nullable<string>;
+    dropped: Generated<number>;
+  };
   audit_events: {
     event_id: Generated<string>;
     at: Date;

@@ -13,7 +13,10 @@ export interface LiveSession extends SessionRow {
   name: string | null;
 }
 
-/** Those of these sessions that live, in any order. Disabled people have none. `seen_after`: how long ago one may last have been used. */
+/**
+ * Those of these sessions that live, in any order. Disabled people have none. `seen_after`: how long ago one may last
+ * have been used.
+ */
 export async function findLive(
   db: Db,
   keys: readonly HandleKey[],

@@ -19,6 +19,7 @@ const SHORT_LIVED = {
   device_codes: 'hash',
   refresh_tokens: 'hash',
   grants: 'grant_id',
+  refusals: 'refusal_id',
 } as const;
 
 const BATCH = 1000;

@@ -6,7 +6,7 @@ import type { Client } from '../store/clients.ts';
 import { readHandle } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import { subjectFor } from './subject.ts';
-import { verifyAccessToken, type PresentedToken } from './verify.ts';
+import { BUILT_IN_CLIENT, verifyAccessToken, type PresentedToken } from './verify.ts';
 
 /** RFC 7662 §2.2. Of an inactive token nothing else is said. */
 export type Introspection = { active: false } | ({ active: true } & Record<string, unknown>);
@@ -46,6 +46,8 @@ async function describeAccessToken(deps: Needs, token: PresentedToken): Promise<
   const { format: _format, requested_claims: _claims, scope, aud, sub, ...claims } = token;
   // As the token's own client is told, whoever asks: an API must not learn what its caller may not.
   const client = await deps.directory.client(token.client_id);
+  // Deleted this very moment: nobody else is told the real subject.
+  if (!client && token.client_id !== BUILT_IN_CLIENT) return INACTIVE;
   return {
     active: true,
     iss: deps.config.ISSUER,

@@ -1,4 +1,7 @@
-/** Tokens: an Authorization in, a token response out; and what a presented token means. Whether to issue is decided before. */
+/**
+ * Tokens: an Authorization in, a token response out; and what a presented token means. Whether to issue is decided
+ * before.
+ */
 import type { Deps } from '../deps.ts';
 import { secondsUntil } from '../protocol/numeric-date.ts';
 import { narrowScope } from '../protocol/resource.ts';
@@ -22,7 +25,10 @@ export interface TokenResponse {
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random'>;
 
-/** Makes the tokens of an authorization; `seal` encrypts its ID token. Runs after the grant has committed: signing holds no transaction open. */
+/**
+ * Makes the tokens of an authorization; `seal` encrypts its ID token. Runs after the grant has committed: signing holds
+ * no transaction open.
+ */
 export async function issue(
   deps: Needs,
   authorization: Authorization,

@@ -1,9 +1,10 @@
 /** What a presented access token means: who it stands for, and whether it is still worth anything. */
-import { decodeJwt, errors, jwtVerify } from 'jose';
+import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
+import { kindOf } from '../protocol/redaction.ts';
 import { parseScope } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import * as accessTokens from '../store/access-tokens.ts';
@@ -156,5 +157,20 @@ export async function claimedClient({ db }: Pick<Deps, 'db'>, token: string): Pr
     return typeof client_id === 'string' ? client_id : undefined;
   } catch {
     return undefined;
+  }
+}
+
+const heading = z.object({ typ: z.unknown(), iss: z.unknown(), exp: z.number().optional() });
+
+/** A token that was refused, by what it says of itself, unproven: for operators, and no part of the token. */
+export function describePresented(token: string, now: Date): string {
+  const kind = kindOf(token);
+  try {
+    const { typ, iss, exp } = heading.parse({ ...decodeJwt(token), typ: decodeProtectedHeader(token).typ });
+    const age =
+      exp === undefined ? 'no exp' : `${exp <= numericDate(now) ? 'expired' : 'not expired'} by its exp, ${exp}`;
+    return `${kind}; typ ${String(typ)}, iss ${String(iss)}, ${age}`;
+  } catch {
+    return kind;
   }
 }

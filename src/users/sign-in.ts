@@ -2,7 +2,7 @@
 import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
 import { levelOf } from '../protocol/acr.ts';
-import { OAuthError, tooManyRequests } from '../protocol/error.ts';
+import { OAuthError, tooManyRequests, type Explanation } from '../protocol/error.ts';
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import { ACCOUNT_LIMIT, ACCOUNT_PAUSE, delayAfter, FADES_AFTER, PASSWORD_POLICY } from '../protocol/throttle.ts';
 import * as failures from '../store/failures.ts';
@@ -53,13 +53,16 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
       lane: `password:${account}:${device === undefined ? by.network : `device:${device}`}`,
     };
     const failed = await failures.read(deps.db, Object.values(keys), secondsAfter(now, -FADES_AFTER));
-    refuseTooMany(failed, keys, device !== undefined, now);
+    refuseTooMany(failed, keys, { known: device !== undefined, sub: user?.sub }, now);
 
     const matches = await deps.passwords.verify(user?.phc ?? null, credentials.password);
     if (!user || !matches || user.disabled_at !== null) {
       await failures.count(deps.db, Object.values(keys), now, secondsAfter(now, -FADES_AFTER));
       const cause = user ? (matches ? 'disabled account' : 'wrong password') : 'unknown account';
-      throw new OAuthError('invalid_credentials', 'the username or the password is not right', { cause });
+      throw new OAuthError('invalid_credentials', 'the username or the password is not right', {
+        cause,
+        ...explanationOf(user, cause, credentials.username),
+      });
     }
     if (failed.size > 0) await failures.forget(deps.db, Object.values(keys));
     if (user.phc !== null && deps.passwords.isOutdated(user.phc)) {
@@ -71,11 +74,30 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
   });
 }
 
+/**
+ * For the operator alone. What was typed for a name that nobody has is not kept: people type passwords there.
+ */
+function explanationOf(
+  user: Pick<users.User, 'sub' | 'username'> | undefined,
+  cause: string,
+  typed: string,
+): Explanation {
+  if (!user) {
+    const name = `a name of ${typed.length} characters${typed.includes('@') ? ' with an @' : ''}`;
+    return { check: 'account', expected: 'the username or e-mail address of an account', received: name };
+  }
+  const { sub, username } = user;
+  if (cause === 'wrong password') {
+    return { check: 'password', expected: `the password of ${username}`, received: 'another password', sub };
+  }
+  return { check: 'account', expected: 'an account that is not disabled', received: `${username}, disabled`, sub };
+}
+
 /** No hard lock: a delay for this network or device, and a crawl for strangers once an account is under attack. */
 function refuseTooMany(
   failed: ReadonlyMap<string, failures.Failures>,
   keys: { account: string; lane: string },
-  known: boolean,
+  { known, sub }: { known: boolean; sub: string | undefined },
   now: Date,
 ): void {
   const lane = failed.get(keys.lane);
@@ -86,6 +108,12 @@ function refuseTooMany(
   const until = free.reduce((latest, time) => (time > latest ? time : latest));
   if (until > now) {
     const retry_after = Math.max(1, secondsUntil(until, now));
-    throw tooManyRequests('too many failed attempts, wait and try again', { retry_after });
+    throw tooManyRequests('too many failed attempts, wait and try again', {
+      retry_after,
+      check: 'sign_in_attempts',
+      expected: `a pause until ${until.toISOString()}`,
+      received: `failed before: ${lane?.count ?? 0} from this network or device, ${account?.count ?? 0} in all`,
+      sub,
+    });
   }
 }

@@ -1,12 +1,13 @@
 /** What userinfo answers (OpenID Connect Core §5.3): the claims a live access token opens. */
 import type { Deps } from '../deps.ts';
 import type { Claims } from '../protocol/claims.ts';
-import { insufficientScope, invalidToken } from '../protocol/error.ts';
+import { insufficientScope, invalidToken, type OAuthError } from '../protocol/error.ts';
+import { listOf } from '../protocol/redaction.ts';
 import { OPENID } from '../protocol/scope.ts';
 import * as users from '../store/users.ts';
 import { subjectFor } from '../tokens/subject.ts';
 import { userinfoFor } from '../tokens/userinfo-token.ts';
-import { verifyAccessToken } from '../tokens/verify.ts';
+import { BUILT_IN_CLIENT, describePresented, verifyAccessToken, type PresentedToken } from '../tokens/verify.ts';
 import { claimsFor, requestedClaims } from './claims.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'clientKeys'>;
@@ -14,17 +15,41 @@ type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'clientKeys'>;
 /** The claims, or the JWT that holds them. @throws OAuthError invalid_token, insufficient_scope, temporarily_unavailable */
 export async function userinfo(deps: Needs, access_token: string, now: Date): Promise<Claims | string> {
   const token = await verifyAccessToken(deps, access_token, now);
-  if (!token) throw invalidToken('the access token is not valid');
+  if (!token) throw refused(access_token, now);
   // A token for another resource is that resource's, not ours.
-  if (!token.aud.includes(deps.config.ISSUER)) throw invalidToken('the access token is for another audience');
-  if (!token.scope.includes(OPENID)) throw insufficientScope('the access token lacks openid', { scope: OPENID });
+  if (!token.aud.includes(deps.config.ISSUER)) {
+    throw invalidToken('the access token is for another audience', {
+      check: 'access_token_audience',
+      expected: deps.config.ISSUER,
+      received: listOf(token.aud),
+      ...whose(token),
+    });
+  }
+  if (!token.scope.includes(OPENID)) {
+    const detail = { check: 'access_token_scope', expected: OPENID, received: listOf(token.scope) } as const;
+    throw insufficientScope('the access token lacks openid', { scope: OPENID, ...detail, ...whose(token) });
+  }
   const user = await users.find(deps.db, token.sub);
-  if (!user || user.disabled_at !== null) throw invalidToken('the access token is not valid');
+  if (!user || user.disabled_at !== null) {
+    const received = `the token of ${user ? 'a disabled account' : 'no account of a person'}`;
+    throw invalidToken('the access token is not valid', { check: 'access_token', received, ...whose(token) });
+  }
   const known = await deps.directory.scopes();
   const requested = requestedClaims(user, token.requested_claims?.userinfo, known);
   const claims = { ...claimsFor(user, token.scope, known), ...requested };
   const client = await deps.directory.client(token.client_id);
   // The token of POST /login is our own, and no client's.
-  if (!client) return { ...claims, sub: user.sub };
+  if (token.client_id === BUILT_IN_CLIENT) return { ...claims, sub: user.sub };
+  // Deleted this very moment: nobody else is told the real subject.
+  if (!client) throw invalidToken('the access token is not valid');
   return userinfoFor(deps, client, { ...claims, sub: subjectFor(deps, client, user.sub) }, now);
 }
+
+const whose = ({ client_id, sub }: PresentedToken): Pick<PresentedToken, 'client_id' | 'sub'> => ({ client_id, sub });
+
+const refused = (access_token: string, now: Date): OAuthError =>
+  invalidToken('the access token is not valid', {
+    check: 'access_token',
+    expected: 'an access token of this server that has not expired or ended',
+    received: describePresented(access_token, now),
+  });

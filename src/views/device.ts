@@ -1,4 +1,4 @@
-import { hidden, problemAt, problemAttributes, problemSummary, titled } from './form.ts';
+import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
 
@@ -9,10 +9,12 @@ export type DevicePageProps = {
   /** From verification_uri_complete, or the try before. */
   user_code: string;
   problem?: string | undefined;
+  /** By which those who run the server find the problem. */
+  request_id?: string | undefined;
 };
 
 /** Where a person types the code that a device shows. */
-export function devicePage({ frame, action, form_token, user_code, problem }: DevicePageProps): Html {
+export function devicePage({ frame, action, form_token, user_code, problem, request_id }: DevicePageProps): Html {
   return page(frame, {
     title: titled('Connect a device', problem),
     heading: 'Connect a device',
@@ -43,6 +45,7 @@ export function devicePage({ frame, action, form_token, user_code, problem }: De
           <button class="button strong" id="device-submit">Continue</button>
         </div>
       </form>
+      ${problemDetails(request_id)}
     `,
   });
 }

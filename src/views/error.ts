@@ -49,7 +49,7 @@ export function errorPage(props: ErrorPageProps): Html {
           <dd class="beside"><code data-copy="Copy|Copied" aria-label="request id">${request_id}</code></dd>
         </dl>
         <p class="small muted">
-          The server’s log says more under this request id. RFC 6749 and OpenID Connect Core explain the error code.
+          Those who run this server can look up this request id (<code>postern explain</code>). RFC 6749 and OpenID Connect Core explain the error code.
         </p>
       </details>
     `,

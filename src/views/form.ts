@@ -16,6 +16,14 @@ export const problemSummary = (problem: string | undefined, field: string): Html
     <a href="#${field}">${problem}</a>
   </div>`;
 
+/** Below the form: what to tell those who run the server, who can look it up (`postern explain`). */
+export const problemDetails = (request_id: string | undefined): Html | false =>
+  request_id !== undefined &&
+  html`<details class="small">
+    <summary>Details for support</summary>
+    <p class="muted">Request id: <code>${request_id}</code></p>
+  </details>`;
+
 /** The same words beside the field. */
 export const problemAt = (problem: string | undefined, field: string): Html | false =>
   problem !== undefined && html`<p class="wrong" id="${field}-problem">${problem}</p>`;

@@ -1,5 +1,5 @@
 import { clientName, named, namedClient, plain, who, type ClientView } from './client.ts';
-import { hidden, problemAt, problemAttributes, problemSummary, titled } from './form.ts';
+import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
 import { revealPassword, sendOnce } from './script.ts';
@@ -16,6 +16,8 @@ export type LoginPageProps = {
   switch_url?: string | undefined;
   /** One sentence for a wrong name and a wrong password alike. */
   problem?: string | undefined;
+  /** By which those who run the server find the problem. */
+  request_id?: string | undefined;
   cancel: boolean;
   /** Why it is asked again, as a sentence. */
   reason?: string | undefined;
@@ -91,6 +93,7 @@ export function loginPage(props: LoginPageProps): Html {
           }
         </div>
       </form>
+      ${problemDetails(props.request_id)}
     `,
   });
 }

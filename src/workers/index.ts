@@ -1,7 +1,11 @@
-/** Workers: what happens beside requests. One row a job; each runs alone, never twice at once, and a failure waits for the next turn. */
+/**
+ * Workers: what happens beside requests. One row a job; each runs alone, never twice at once, and a failure waits for
+ * the next turn.
+ */
 import type { Deps } from '../deps.ts';
 import { backchannelLogout } from './backchannel-logout.ts';
 import { clientLogos } from './client-logos.ts';
+import { keepRefusals } from './keep-refusals.ts';
 import { reapClients } from './reap-clients.ts';
 import { reloadKeys } from './reload-keys.ts';
 import { rotateKeys } from './rotate-keys.ts';
@@ -10,13 +14,25 @@ import type { Worker } from './worker.ts';
 
 type Needs = Pick<
   Deps,
-  'clientKeys' | 'clock' | 'config' | 'db' | 'directory' | 'fetch' | 'keys' | 'log' | 'metrics' | 'random' | 'secrets'
+  | 'clientKeys'
+  | 'clock'
+  | 'config'
+  | 'db'
+  | 'directory'
+  | 'fetch'
+  | 'keys'
+  | 'log'
+  | 'metrics'
+  | 'random'
+  | 'refusals'
+  | 'secrets'
 >;
 type Make = (deps: Needs) => Worker;
 
 export const workers = {
   'backchannel-logout': backchannelLogout,
   'client-logos': clientLogos,
+  'keep-refusals': keepRefusals,
   'reap-clients': reapClients,
   'reload-keys': reloadKeys,
   'rotate-keys': rotateKeys,

@@ -2,8 +2,12 @@
 import type { Deps } from '../deps.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { FADES_AFTER } from '../protocol/throttle.ts';
+import { trim } from '../store/refusals.ts';
 import { sweep } from '../store/sweep.ts';
 import type { Worker } from './worker.ts';
+
+/** Rows removed by one statement. */
+const TRIMMED = 10_000;
 
 export const sweepExpired = ({ config, db, clock }: Pick<Deps, 'config' | 'db' | 'clock'>): Worker => ({
   every: 600,
@@ -12,5 +16,6 @@ export const sweepExpired = ({ config, db, clock }: Pick<Deps, 'config' | 'db' |
     const kept = config.AUDIT_RETENTION;
     const audit_before = kept === 0 ? null : secondsAfter(now, -kept);
     while ((await sweep(db, now, secondsAfter(now, -FADES_AFTER), audit_before)) > 0);
+    while ((await trim(db, config.REFUSAL_MAX_ROWS, TRIMMED)) > 0);
   },
 });

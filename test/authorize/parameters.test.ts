@@ -181,7 +181,7 @@ test('input: no value of any parameter makes a 5xx, or leads anywhere but to the
   }
 });
 
-test('input: 60 KiB of one character in a parameter are answered within 100 ms', async () => {
+test('input: 60 KiB of one character in a parameter are answered with 100 ms of work at most', async () => {
   for (const name of [
     'client_id',
     'redirect_uri',
@@ -194,13 +194,14 @@ test('input: 60 KiB of one character in a parameter are answered within 100 ms',
   ]) {
     for (const character of ['a', '.', '%25', '%20', '/']) {
       const text = query({ [name]: undefined }, `&${name}=${character.repeat(Math.floor(60_000 / character.length))}`);
-      // The best of three: other test files share the processor.
+      // Work, not time: others share the processor. The best of three: the first may be compiled meanwhile.
       let best = Infinity;
       let statusCode = 0;
       for (let tries = 0; tries < 3 && best > 100; tries += 1) {
-        const before = performance.now();
+        const before = process.threadCpuUsage();
         ({ statusCode } = await crossSitePost(at, '/authorize', text));
-        best = Math.min(best, performance.now() - before);
+        const { user, system } = process.threadCpuUsage(before);
+        best = Math.min(best, (user + system) / 1000);
       }
       expect(best, `${name} of ${character}`).toBeLessThan(100);
       expect(statusCode).toBeLessThan(500);

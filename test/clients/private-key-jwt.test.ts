@@ -215,6 +215,21 @@ describe('keys that the client publishes (jwks_uri)', () => {
     await app.close();
   });
 
+  test('RFC 7517 §5: keys of kinds that we do not know are ignored beside those that we do', async () => {
+    const app = await testApp({ config: { OUTBOUND_ALLOW: [host] } });
+    const key = await aKey('known');
+    published = [{ kty: 'AKP', kid: 'new', alg: 'ML-DSA-44', pub: 'AA' }, key.jwk];
+    await aService(app);
+    const remote = await aService(app, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: uri });
+    const answer = await postForm(app, '/token', {
+      grant_type: 'client_credentials',
+      client_assertion_type: CLIENT_ASSERTION_TYPE,
+      client_assertion: await anAssertion({}, { kid: 'known' }, key.privateKey, remote),
+    });
+    expect(answer.statusCode).toBe(200);
+    await app.close();
+  });
+
   test('a stranger with made-up kids neither locks the client out nor makes us fetch without end', async () => {
     const app = await testApp({ config: { OUTBOUND_ALLOW: [host] } });
     const [good, other] = [await aKey('good'), await aKey('made up')];
@@ -242,6 +257,38 @@ describe('keys that the client publishes (jwks_uri)', () => {
     await app.close();
   });
 
+  test('decided: what an operator had fetched from a private address is no stranger’s, though kept', async () => {
+    const app = await testApp({ config: { OUTBOUND_ALLOW: [host], REGISTRATION: 'open' } });
+    const key = await aKey('shared');
+    published = [key.jwk];
+    await aService(app);
+    const operators = await aService(app, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: uri });
+    const { client_id } = (
+      await app.app.inject({
+        method: 'POST',
+        url: '/register',
+        payload: {
+          redirect_uris: ['https://stranger.example.test/'],
+          token_endpoint_auth_method: 'private_key_jwt',
+          jwks_uri: uri,
+        },
+      })
+    ).json<{ client_id: string }>();
+    const strangers = { ...operators, client_id };
+    const authenticates = async (by: AClient): Promise<boolean> =>
+      (
+        await postForm(app, '/revoke', {
+          token: 'x',
+          client_assertion_type: CLIENT_ASSERTION_TYPE,
+          client_assertion: await anAssertion({}, { kid: 'shared' }, key.privateKey, by),
+        })
+      ).statusCode === 200;
+    expect(await authenticates(operators)).toBe(true);
+    expect(await authenticates(strangers)).toBe(false);
+    expect(await authenticates(operators)).toBe(true);
+    await app.close();
+  });
+
   test('are out of reach at a private address, and the client is told no more than invalid_client', async () => {
     const app = await testApp();
     await aService(app);
@@ -256,10 +303,26 @@ describe('keys that the client publishes (jwks_uri)', () => {
   });
 });
 
+test('RFC 9864: who registered EdDSA may sign with Ed25519, which is the same, and the reverse; and with nothing else', async () => {
+  const pair = await generateKeyPair('EdDSA');
+  const jwk = { ...(await exportJWK(pair.publicKey)), kid: 'okp' };
+  for (const registered of ['EdDSA', 'Ed25519'] as const) {
+    const by = await aService(at, {
+      token_endpoint_auth_method: 'private_key_jwt',
+      token_endpoint_auth_signing_alg: registered,
+      jwks: asJwks(jwk, keys.jwk),
+    });
+    for (const alg of ['EdDSA', 'Ed25519']) {
+      expect((await ask(await anAssertion({}, { alg, kid: 'okp' }, pair.privateKey, by))).statusCode).toBe(200);
+    }
+    expect((await ask(await anAssertion({}, {}, keys.privateKey, by))).statusCode).toBe(401);
+  }
+});
+
 test.each([
   ['without a point', { kty: 'EC' as const, crv: 'P-256', kid: 'one' }],
   ['of another kind', { kty: 'RSA' as const, kid: 'one' }],
-  ['with a coordinate that is no text', { kty: 'EC' as const, crv: 'P-256', x: 5, y: 'AA', kid: 'one' }],
+  ['that is off its curve', { kty: 'EC' as const, crv: 'P-256', x: 'AA', y: 'AA', kid: 'one' }],
 ])('a registered key %s authenticates nobody, and is no server error', async (_what, jwk) => {
   const broken = await aService(at, { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] } });
   expect((await ask(await anAssertion({}, {}, keys.privateKey, broken))).statusCode).toBe(401);

@@ -69,6 +69,51 @@ test.each<[what: string, metadata: ClientMetadataInput, refused: boolean]>([
   expect(clientMetadata.safeParse(metadata).success).toBe(true);
 });
 
+test('decided: a stranger who names others’ redirect URIs is told nobody’s subjects by the device flow', async () => {
+  documents[SECTOR] = [A, B];
+  const device = 'urn:ietf:params:oauth:grant-type:device_code';
+  for (const document of [
+    { grant_types: [device], sector_identifier_uri: SECTOR },
+    { grant_types: [device, 'authorization_code'], redirect_uris: [A] },
+    { grant_types: [device, 'authorization_code'], redirect_uris: [A, B], sector_identifier_uri: SECTOR },
+  ]) {
+    const answer = await post({ ...document, subject_type: 'pairwise' });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json()).toMatchObject({ error: 'invalid_client_metadata' });
+    expect((await post(document)).statusCode).toBe(201);
+  }
+  // Nor by a change of mind.
+  const made = (await post({ redirect_uris: [A], subject_type: 'pairwise' })).json<Record<string, string>>();
+  const changed = await at.app.inject({
+    method: 'PUT',
+    url: `/register/${made['client_id']}`,
+    headers: { authorization: `Bearer ${made['registration_access_token']}` },
+    payload: {
+      client_id: made['client_id'],
+      redirect_uris: [A],
+      subject_type: 'pairwise',
+      grant_types: [device, 'authorization_code'],
+    },
+  });
+  expect(changed.json()).toMatchObject({ error: 'invalid_client_metadata' });
+});
+
+test('decided: a sector is named by JSON, not by a page that happens to read like it', async () => {
+  const served = aNetwork({ [SECTOR]: [A, B] });
+  for (const [media_type, status] of [
+    ['text/html', 400],
+    ['', 400],
+    ['application/json', 201],
+  ] as const) {
+    const of = await testApp({
+      config: { REGISTRATION: 'open' },
+      fetch: async (url, request) => ({ ...(await served.fetch(url, request)), media_type }),
+    });
+    expect((await post({ redirect_uris: [A, B], sector_identifier_uri: SECTOR }, of)).statusCode).toBe(status);
+    await of.close();
+  }
+});
+
 test.each(['http://sector.example.test/uris.json', 'sector.example.test', 'file:///etc/passwd'])(
   'Registration §2: sector_identifier_uri is https: %s is not, and nothing is fetched',
   async (sector_identifier_uri) => {

@@ -156,11 +156,31 @@ describe('RFC 7591 §3: client registration', () => {
     ['a null byte in its name', { client_name: 'a\u0000b' }, 'invalid_client_metadata'],
     ['a name that turns around', { client_name: 'Goog\u202Ele' }, 'invalid_client_metadata'],
     ['a null byte in a key', { jwks: { keys: [{ kty: 'EC', x: '\u0000' }] } }, 'invalid_client_metadata'],
+    ['a key with a coordinate that is no text', { jwks: { keys: [{ kty: 'EC', x: 5 }] } }, 'invalid_client_metadata'],
+    ['a key with a list inside a list', { jwks: { keys: [{ kty: 'EC', x5c: [['x']] }] } }, 'invalid_client_metadata'],
+    ['only keys of kinds we do not know', { jwks: { keys: [{ kty: 'AKP', pub: 'AA' }] } }, 'invalid_client_metadata'],
+    ['a private key of such a kind', { jwks: { keys: [{ kty: 'AKP', d: 'x' }] } }, 'invalid_client_metadata'],
     ['a private key in jwks', { jwks: { keys: [{ kty: 'EC', d: 'x' }] } }, 'invalid_client_metadata'],
   ])('RFC 7591 §3.2.2: refuses %s', async (_what, document, error) => {
     const answer = await send('POST', '/register', { body: { ...DOCUMENT, ...document } });
     expect(answer.statusCode).toBe(400);
     expect(answer.json()).toMatchObject({ error });
+  });
+
+  test('RFC 7517 §4: members of a key that mean nothing are not kept, however deep they are', async () => {
+    const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
+    const register = (member: string) =>
+      at.app.inject({
+        method: 'POST',
+        url: '/register',
+        headers: { 'content-type': 'application/json' },
+        payload: `{"redirect_uris":["https://my.example/"],"jwks":{"keys":[{"kty":"EC","crv":"P-256","${member}":${deep}}]}}`,
+      });
+    const kept = await register('mine');
+    expect(kept.statusCode).toBe(201);
+    expect(kept.json()).toMatchObject({ jwks: { keys: [{ kty: 'EC', crv: 'P-256' }] } });
+    expect(kept.body).not.toContain('mine');
+    expect((await register('x')).json()).toMatchObject({ error: 'invalid_client_metadata' });
   });
 
   test.each([[[]], ['text'], [null], [17]])('refuses %j as a document', async (body) => {

@@ -47,7 +47,7 @@ const resolvesTo = (...addresses: string[]) =>
     );
   }) as never;
 
-const refuses = async (fetch: Outbound, url: string): Promise<void> => {
+const refuses = async (fetch: Outbound, url: string, cause = ''): Promise<void> => {
   const error = await fetch(url).then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -55,6 +55,7 @@ const refuses = async (fetch: Outbound, url: string): Promise<void> => {
   expect(error).toBeInstanceOf(OutboundError);
   // One error for everything: what it says must not tell a closed port from a filtered one.
   expect((error as Error).message).toBe('the address could not be fetched');
+  expect(String((error as Error).cause)).toContain(cause);
 };
 
 test('reads what an allowed host answers, with its media type', async () => {
@@ -100,7 +101,15 @@ test.each([
   await refuses(createOutbound({ allow: [] }), url);
 });
 
-test.each([['127.0.0.1'], ['10.1.2.3'], ['::ffff:192.168.0.1'], ['93.184.216.34', '127.0.0.1'], []])(
+test.each(['[::127.0.0.1]', '[::10.0.0.1]', '[4000::1]', '[fec0::1]', '[5f00::1]', '[64:ff9b:1::a00:1]', '[100::1]'])(
+  'refuses https://%s/, which is not given out as a public address',
+  async (host) => {
+    // By us, and not because nobody can be reached there from here.
+    await refuses(createOutbound({ allow: [] }), `https://${host}/`, 'is not a public address');
+  },
+);
+
+test.each([['127.0.0.1'], ['10.1.2.3'], ['::127.0.0.1'], ['::ffff:192.168.0.1'], ['93.184.216.34', '127.0.0.1'], []])(
   'refuses a name that resolves to %s',
   async (...addresses) => {
     await refuses(createOutbound({ allow: [], resolve: resolvesTo(...addresses) }), 'https://innocent.example/');

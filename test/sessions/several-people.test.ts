@@ -174,6 +174,16 @@ describe('OpenID Connect Core §3.1.2.1: hints select among those signed in', ()
     for (const { email } of [bob, eve]) expect(page.response.body).not.toContain(email);
   });
 
+  test('decided: another client’s id_token_hint does not tell who is signed in here, where nobody agreed', async () => {
+    const asking = await aClient(at);
+    const ofEve = (await someTokens(at, { client, user: eve })).tokens.id_token;
+    for (const id_token_hint of [hint, ofEve]) {
+      const { response } = await open(browser, asking, { prompt: 'none', id_token_hint });
+      expect(answerTo(asking, response)).toMatchObject({ error: 'login_required' });
+    }
+    expect(stepOf(await open(browser, asking, { id_token_hint: hint }))).toBe('consent');
+  });
+
   test('id_token_hint with select_account offers nobody else', async () => {
     const page = await open(browser, client, { prompt: 'select_account', id_token_hint: hint });
     expect(page.response.body).toContain(ada.email);
@@ -276,6 +286,23 @@ describe('pages: /account', () => {
     // The page of the one before is over.
     expectErrorPage(await change({ form_token, account: bob.sub }));
   });
+});
+
+test('decided: the answer is about whoever agreed, also when somebody else becomes the current person before it is given', async () => {
+  const asking = await aClient(at);
+  // Bob agreed once, so that nothing would keep his code back.
+  await proceed(browser, await open(browser, asking), { action: 'approve' });
+  await signInToo(browser, ada);
+  const page = await open(browser, asking);
+  expect(stepOf(page)).toBe('consent');
+  const { location } = (await submit(browser, page, { action: 'approve' })).headers;
+  const form_token = formTokenOf(await browser.get('/account'));
+  await browser.post('/account', { form_token, account: bob.sub });
+  expect(await currentOf()).toBe('bob');
+  const { code } = answerTo(asking, await browser.get(location!));
+  const given = { code: code!, code_verifier: '', client: asking, browser, user: ada };
+  const { access_token } = (await redeem(at, given, { code_verifier: undefined })).json<Tokens>();
+  expect((await userinfo(at, access_token)).json()).toMatchObject({ sub: ada.sub });
 });
 
 describe('ASVS 7.3.1: each session has its own end', () => {

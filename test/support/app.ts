@@ -8,6 +8,7 @@ import { createGuesses } from '../../src/clients/guesses.ts';
 import { createClientKeys } from '../../src/clients/jwks.ts';
 import { configWith, loadConfig, type Config } from '../../src/config.ts';
 import type { Deps } from '../../src/deps.ts';
+import { createRefusals } from '../../src/events/refusals.ts';
 import { createKeyRing, ensureKeys } from '../../src/keys/index.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -75,6 +76,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     fetch,
     clientKeys: createClientKeys(fetch, () => clock.now().getTime()),
     requestUris: createRequestUris(fetch, () => clock.now().getTime()),
+    refusals: createRefusals(db, { retention: config.REFUSAL_RETENTION }),
     log,
     metrics,
     tracing: undefined,

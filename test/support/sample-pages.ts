@@ -128,6 +128,7 @@ export const pages: Record<string, Html> = {
     client: notes,
     username: 'ada',
     problem: 'The username or the password is not right',
+    request_id: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
   }),
   'login-empty-problem': loginPage({ ...login, problem: 'Enter your email or username' }),
   'login-again': loginPage({
@@ -145,6 +146,7 @@ export const pages: Record<string, Html> = {
     action: 'javascript:alert(5)',
     username: hostile,
     problem: hostile,
+    request_id: hostile,
     reason: hostile,
     fixed_account: { name: hostile, email: hostile },
     switch_url: ' javascript:alert(6)',

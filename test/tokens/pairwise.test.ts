@@ -306,3 +306,20 @@ test('a forged pairwise sub finds nobody: the grant says who it is', async () =>
   const forged = `${header}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.${signature}`;
   expect((await userinfo(at, forged)).statusCode).toBe(401);
 });
+
+test('races: a client that is deleted while its token is looked at: nobody is told the real sub instead', async () => {
+  const { access_token } = await tokensOf(a);
+  const api = await aService(at, { may_introspect: true });
+  const { directory } = at.deps;
+  const { client } = directory;
+  let looked = 0;
+  directory.client = async (client_id) => (client_id === a.client_id && ++looked > 1 ? undefined : client(client_id));
+  const told = await userinfo(at, access_token);
+  looked = 0;
+  const said = await introspect(at, api, access_token);
+  directory.client = client;
+  expect(told.statusCode).toBe(401);
+  expect(told.body).not.toContain(user.sub);
+  expect(said).toEqual({ active: false });
+  expect((await userinfo(at, access_token)).statusCode).toBe(200);
+});

@@ -20,7 +20,7 @@ export const clientSecretPost: Method = ({ client_id, client_secret }) =>
 const secretProof = (client_id: string, secret: string): Proof => ({
   client_id,
   guessable: true,
-  refute: (client, { now }) => (isSecretOf(client, secret, now) ? undefined : 'wrong secret, or not a secret client'),
+  refute: (client, { now }) => problemOf(client, secret, now),
 });
 
 /** RFC 6749 §2.3.1: both halves are form-encoded before they are joined. */
@@ -28,7 +28,10 @@ function decodeBasic(authorization: string): [client_id: string, client_secret: 
   const match = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization);
   const text = match ? Buffer.from(match[1]!, 'base64').toString('utf8') : '';
   const colon = text.indexOf(':');
-  if (colon < 0) throw invalidClient('the Authorization header is not HTTP Basic with a client_id and a secret');
+  if (colon < 0) {
+    const detail = { check: 'client_authentication', expected: 'HTTP Basic' } as const;
+    throw invalidClient('the Authorization header is not HTTP Basic with a client_id and a secret', detail);
+  }
   try {
     return [decodeFormValue(text.slice(0, colon)), decodeFormValue(text.slice(colon + 1))];
   } catch (error) {
@@ -38,13 +41,15 @@ function decodeBasic(authorization: string): [client_id: string, client_secret: 
   }
 }
 
-function isSecretOf(client: Client, secret: string, now: Date): boolean {
-  if (!usesSecret(client)) return false;
+/** Why this secret proves nothing; undefined when it does. */
+function problemOf(client: Client, secret: string, now: Date): string | undefined {
+  if (!usesSecret(client)) return 'the client has no secret';
   const hash = createHash('sha256').update(secret).digest();
-  let matches = false;
+  let problem: string | undefined = 'wrong secret';
   for (const { hash: expected, expires_at } of client.secrets) {
     const live = expires_at === null || expires_at > now;
-    if (timingSafeEqual(hash, expected) && live) matches = true;
+    if (timingSafeEqual(hash, expected))
+      problem = live ? undefined : `the secret expired at ${expires_at.toISOString()}`;
   }
-  return matches;
+  return problem;
 }

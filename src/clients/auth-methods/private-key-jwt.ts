@@ -1,14 +1,16 @@
 /** private_key_jwt (OpenID Connect Core §9, RFC 7523): the client signs that it is itself, for us, now, once. */
-import { errors, jwtVerify } from 'jose';
+import { jwtVerify } from 'jose';
 import {
-  ASSERTION_ALGS,
   checkAssertion,
   claimedSubject,
   CLIENT_ASSERTION_TYPE,
   CLOCK_LEEWAY,
+  joseProblem,
+  signingAlgsOf,
 } from '../../protocol/jwt-assertion.ts';
 import { numericDate, secondsAfter } from '../../protocol/numeric-date.ts';
 import { invalidClient, invalidRequest } from '../../protocol/error.ts';
+import { kindOf } from '../../protocol/redaction.ts';
 import type { Client } from '../../store/clients.ts';
 import * as replays from '../../store/replays.ts';
 import type { Method, ProofContext } from './method.ts';
@@ -16,9 +18,23 @@ import type { Method, ProofContext } from './method.ts';
 /** A signed assertion in the body. @throws OAuthError invalid_request, invalid_client when it cannot be read */
 export const privateKeyJwt: Method = ({ client_assertion, client_assertion_type }) => {
   if (client_assertion === undefined) return undefined;
-  if (client_assertion_type !== CLIENT_ASSERTION_TYPE) throw invalidRequest('client_assertion_type is not supported');
+  if (client_assertion_type !== CLIENT_ASSERTION_TYPE) {
+    const detail = {
+      check: 'client_assertion',
+      expected: CLIENT_ASSERTION_TYPE,
+      received: client_assertion_type,
+    } as const;
+    throw invalidRequest('client_assertion_type is not supported', detail);
+  }
   const client_id = claimedSubject(client_assertion);
-  if (client_id === undefined) throw invalidClient('client_assertion is not a JWT with a sub');
+  if (client_id === undefined) {
+    const detail = {
+      check: 'client_assertion',
+      expected: 'a JWT with a sub',
+      received: kindOf(client_assertion),
+    } as const;
+    throw invalidClient('client_assertion is not a JWT with a sub', detail);
+  }
   return { client_id, guessable: false, refute: (client, context) => refute(client, client_assertion, context) };
 };
 
@@ -27,10 +43,9 @@ const TYPS = [undefined, 'JWT', 'client-authentication+jwt'];
 
 async function refute(client: Client, assertion: string, { deps, now }: ProofContext): Promise<string | undefined> {
   if (client.token_endpoint_auth_method !== 'private_key_jwt') return 'the client does not use private_key_jwt';
-  const registered = client.token_endpoint_auth_signing_alg;
   try {
     const { payload, protectedHeader } = await jwtVerify(assertion, deps.clientKeys.keysOf(client), {
-      algorithms: registered === null ? [...ASSERTION_ALGS] : [registered],
+      algorithms: signingAlgsOf(client.token_endpoint_auth_signing_alg),
       // Times are checked below, with our own leeway and bounds.
       clockTolerance: Number.MAX_SAFE_INTEGER,
       currentDate: now,
@@ -46,9 +61,6 @@ async function refute(client: Client, assertion: string, { deps, now }: ProofCon
     const fresh = await replays.claim(deps.db, `client_assertion ${client.client_id} ${claims.jti}`, until);
     return fresh ? undefined : 'the assertion was used before';
   } catch (error) {
-    // A key that cannot be imported, or is too short, is the client's affair: no server error.
-    const unusable = error instanceof TypeError || error instanceof DOMException;
-    if (error instanceof errors.JOSEError || unusable) return `${error.name}: ${error.message}`;
-    throw error;
+    return joseProblem(error);
   }
 }

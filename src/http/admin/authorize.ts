@@ -1,4 +1,7 @@
-/** Who may: an access token of ours, for this API, of a client that acts for itself, with the scope that the operation names. */
+/**
+ * Who may: an access token of ours, for this API, of a client that acts for itself, with the scope that the operation
+ * names.
+ */
 import type { FastifyRequest } from 'fastify';
 import { ADMIN_PATH, Problem } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';

@@ -1,4 +1,7 @@
-/** The door of operators: JSON in and out, problem+json for refusals (RFC 9457), one access token's scope for each verb. No CORS. */
+/**
+ * The door of operators: JSON in and out, problem+json for refusals (RFC 9457), one access token's scope for each verb.
+ * No CORS.
+ */
 import accepts from '@fastify/accepts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';

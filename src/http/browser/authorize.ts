@@ -1,4 +1,7 @@
-/** GET and POST /authorize (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1). No CORS: nobody but a browser's window comes here. */
+/**
+ * GET and POST /authorize (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1). No CORS: nobody but a browser's window comes
+ * here.
+ */
 import type { FastifyInstance } from 'fastify';
 import { authorize as authorizeRequest } from '../../authorize/index.ts';
 import { listedParameters } from '../../protocol/form-encoding.ts';

@@ -53,7 +53,10 @@ export function browserOf({ deps, cookies }: Context, request: FastifyRequest, r
 
 export const hashOf = (browser: string): Buffer => sha256(browser);
 
-/** Is the browser at the issuer's host? At 127.0.0.1 instead of localhost it would keep its cookies where we never see them. */
+/**
+ * Is the browser at the issuer's host? At 127.0.0.1 instead of localhost it would keep its cookies where we never see
+ * them.
+ */
 export const isAtIssuer = ({ deps }: Context, request: FastifyRequest): boolean =>
   request.host === new URL(deps.config.ISSUER).host;
 

@@ -2,8 +2,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Outcome } from '../../authorize/answer.ts';
 import type { Step } from '../../authorize/next-step.ts';
-import { logRefused } from '../../events/index.ts';
 import { formPostPage } from '../../views/form-post.ts';
+import { noted } from '../refusal.ts';
 import { sendPage, urlOf, type Context } from './context.ts';
 
 /** The page of each step, under the interaction. */
@@ -27,7 +27,7 @@ export function deliver(
     return reply.redirect(urlOf(context, `/interaction/${outcome.interaction}${STEP_PAGES[outcome.step]}`), status);
   }
   const { answer, refusal } = outcome;
-  if (refusal) logRefused(context.deps, request.id, refusal);
+  if (refusal) noted(context.deps, request, refusal, answer.kind === 'redirect' ? status : 200);
   if (answer.kind === 'redirect') return reply.code(status).header('location', answer.location).send();
   const { action, fields } = answer;
   return sendPage(context, reply, (frame) => formPostPage({ frame, action, fields }));

@@ -1,8 +1,11 @@
 /** /device (RFC 8628 §3.3): where people bring the code of a device. Deciding about it is an interaction like any other. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { enterUserCode, WRONG_CODE } from '../../authorize/device.ts';
+import { invalidRequest } from '../../protocol/error.ts';
+import { sizeOf } from '../../protocol/redaction.ts';
 import { deviceDonePage, devicePage } from '../../views/device.ts';
 import { limited } from '../rate-limit.ts';
+import { noted } from '../refusal.ts';
 import { formOf, queryOf, requesterOf, requireForm, route, textOf } from '../request.ts';
 import { browserOf, hashOf, sendPage, urlOf, type Context } from './context.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
@@ -22,6 +25,7 @@ export function device(app: FastifyInstance, context: Context): void {
           form_token: formToken(deps, bindingOf(browser)),
           user_code: user_code.slice(0, 32),
           problem,
+          request_id: problem && reply.request.id,
         }),
       { status: problem === undefined ? 200 : 400 },
     );
@@ -39,8 +43,15 @@ export function device(app: FastifyInstance, context: Context): void {
       requireFormToken(deps, textOf(form, 'form_token'), bindingOf(browser));
       const typed = textOf(form, 'user_code') ?? '';
       const entered = await enterUserCode(deps, typed, hashOf(browser), requesterOf(request), deps.clock());
-      if (entered === WRONG_CODE)
+      if (entered === WRONG_CODE) {
+        const detail = {
+          check: 'user_code',
+          expected: 'a code that a device waits with',
+          received: sizeOf(typed),
+        } as const;
+        noted(deps, request, invalidRequest('the user code is not known', detail), 400);
         return show(reply, browser, typed, 'That code isn’t one that a device is waiting for.');
+      }
       return reply.redirect(urlOf(context, `/interaction/${entered.interaction}`), 303);
     },
   });

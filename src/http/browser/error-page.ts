@@ -1,6 +1,6 @@
 /** The page of an error that cannot go to a client: what happened, what the person can do, and what a developer needs. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { UnregisteredRedirectUri } from '../../authorize/request.ts';
+import { explained } from '../../events/refusals.ts';
 import type { OAuthError } from '../../protocol/error.ts';
 import { errorPage, type ErrorPageProps } from '../../views/error.ts';
 import { refused } from '../refusal.ts';
@@ -65,11 +65,11 @@ function adviceFor(context: Context, refusal: OAuthError, request: FastifyReques
     : `You are at ${request.host}, but this service lives at ${host}, and a browser keeps the cookies of the two apart. Start again at ${host}.`;
 }
 
-/** In development only: what was received beside what is registered. In production that is an operator's business. */
+/** In development only: why, as `postern explain` says it. In production that is an operator's business. */
 function detailsOf({ deps }: Context, refusal: OAuthError): ErrorPageProps['details'] {
-  if (!(refusal instanceof UnregisteredRedirectUri) || deps.config.mode !== 'dev') return [];
-  return [
-    ['received redirect_uri', refusal.received],
-    ...refusal.registered.map((uri) => ['registered redirect_uri', uri] as const),
-  ];
+  if (deps.config.mode !== 'dev') return [];
+  const { check, clause } = refusal.failed;
+  const { expected, received } = explained(refusal);
+  const rows = { check, clause, expected, received };
+  return Object.entries(rows).filter((row): row is [string, string] => row[1] !== undefined);
 }

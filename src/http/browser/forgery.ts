@@ -6,7 +6,11 @@ import { OAuthError } from '../../protocol/error.ts';
 /** The form came from elsewhere, or from a page that is no longer true. */
 export class ForgedForm extends OAuthError {
   constructor(cause: string) {
-    super('invalid_request', 'this page is out of date or was opened elsewhere; nothing was done', { cause });
+    super('invalid_request', 'this page is out of date or was opened elsewhere; nothing was done', {
+      cause,
+      check: 'forged_form',
+      expected: 'a form of this page, in the browser that was shown it',
+    });
   }
 }
 

@@ -66,7 +66,7 @@ export async function browser(
     door(app, context);
   if (application) demo(app, context, application);
   app.setNotFoundHandler(() => {
-    throw new OAuthError('not_found', 'there is nothing at this address');
+    throw new OAuthError('not_found', 'there is nothing at this address', { check: 'address' });
   });
 }
 

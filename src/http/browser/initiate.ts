@@ -12,9 +12,10 @@ export function initiate(app: FastifyInstance, { deps }: Context): void {
     async GET(request, reply) {
       const query = queryOf(request);
       const client_id = textOf(query, 'client_id');
-      if (client_id === undefined) throw invalidRequest('client_id is missing');
+      if (client_id === undefined)
+        throw invalidRequest('client_id is missing', { check: 'client_id', received: 'none' });
       const client = await deps.directory.client(client_id);
-      if (!client) throw invalidRequest('client_id is not known here');
+      if (!client) throw invalidRequest('client_id is not known here', { check: 'client_id', received: client_id });
       const [login_hint, target_link_uri] = [textOf(query, 'login_hint'), textOf(query, 'target_link_uri')];
       try {
         return reply.redirect(initiateLoginUrl(deps.config, client, { login_hint, target_link_uri }), 302);

@@ -49,7 +49,7 @@ export async function openInteraction(
   const { id } = request.params as { id: string };
   const key = readHandle(id);
   const row = key && (await interactions.find(deps.db, key));
-  if (!row) throw new PageError(invalidRequest('this request is not known'), ...UNKNOWN);
+  if (!row) throw new PageError(invalidRequest('this request is not known', { check: 'interaction' }), ...UNKNOWN);
 
   const browser = browserOf(context, request, reply);
   const hash = hashOf(browser);
@@ -61,7 +61,13 @@ export async function openInteraction(
   if (row.answered_at !== null) throw answered(opened);
   if (row.expires_at <= now) {
     const link = clientLink(opened.client);
-    throw new PageError(invalidRequest('this request has expired'), 'This took too long', STALE_ADVICE, link);
+    const received = `expired at ${row.expires_at.toISOString()}`;
+    const refusal = invalidRequest('this request has expired', {
+      check: 'interaction',
+      client_id: row.client_id,
+      received,
+    });
+    throw new PageError(refusal, 'This took too long', STALE_ADVICE, link);
   }
   return { opened, sessions, browser };
 }
@@ -74,7 +80,7 @@ const STALE_ADVICE = 'To keep your account safe, a request waits only a while. S
 
 const answered = ({ client }: Opened): PageError =>
   new PageError(
-    alreadyAnswered(),
+    alreadyAnswered().explain({ client_id: client.client_id }),
     'This was answered already',
     'Each request is answered once. Go back to the application to see whether you are signed in.',
     clientLink(client),
@@ -86,7 +92,11 @@ function foreign(context: Context, request: FastifyRequest): PageError {
     ? 'Open the application in the browser you want to use and start again there. Cookies have to be allowed for this site.'
     : `You are at ${request.host}, but this service lives at ${host}. Start again at the application.`;
   return new PageError(
-    accessDenied('this request belongs to another browser'),
+    accessDenied('this request belongs to another browser', {
+      check: 'interaction',
+      expected: 'the cookie of the browser that started it',
+      received: isAtIssuer(context, request) ? 'none, or another' : `another host, ${request.host}`,
+    }),
     'This was started in another browser',
     advice,
   );

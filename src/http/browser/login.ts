@@ -4,13 +4,13 @@ import { z } from 'zod';
 import { cancel, signedIn } from '../../authorize/interaction.ts';
 import { isAskedFor } from '../../authorize/person.ts';
 import { signInBrowser, signInForToken, type BrowserSignIn } from '../../authorize/sign-in.ts';
-import { logRefused } from '../../events/index.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { parseParameters, type Parameters } from '../../protocol/parameters.ts';
 import type { LiveSession } from '../../sessions/index.ts';
 import { DEVICE_TTL } from '../../users/device.ts';
 import { loginPage, type LoginPageProps } from '../../views/login.ts';
 import { limited } from '../rate-limit.ts';
+import { noted } from '../refusal.ts';
 import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';
 import { clientView } from './client-view.ts';
 import { browserOf, sendPage, urlOf, type Context } from './context.ts';
@@ -151,7 +151,7 @@ function parametersOf(request: FastifyRequest): Parameters {
     return formOf(request);
   }
   const body = z.record(z.string(), z.unknown()).safeParse(request.body);
-  if (!body.success) throw invalidRequest('the body must be a JSON object');
+  if (!body.success) throw invalidRequest('the body must be a JSON object', { check: 'form' });
   return body.data as Parameters;
 }
 
@@ -172,12 +172,17 @@ async function trySignIn(
   const username = textOf(form, 'username') ?? '';
   const given = credentials.safeParse({ username, password: textOf(form, 'password') ?? '' });
   try {
-    if (!given.success) throw invalidRequest('the username or the password is missing');
+    if (!given.success)
+      throw invalidRequest('the username or the password is missing', {
+        check: 'parameter',
+        expected: 'username and password',
+        received: given.error.issues.map(({ path }) => `${String(path[0])} is missing or too long`).join(', '),
+      });
     const device = cookies.get(request, 'device');
     return await signInBrowser(deps, { ...given.data, device }, beside, requesterOf(request), via);
   } catch (error) {
     if (!(error instanceof OAuthError) || error.status >= 500) throw error;
-    logRefused(deps, request.id, error);
+    noted(deps, request, error, error.error === 'too_many_requests' ? error.status : 400);
     return {
       problem: SENTENCES[error.error] ?? error.error_description,
       username: username.slice(0, 320),
@@ -213,5 +218,10 @@ function sendLogin(context: Context, reply: FastifyReply, { problem, ...props }:
   const throttled = problem?.refusal.error === 'too_many_requests';
   if (problem?.refusal.retry_after !== undefined) reply.header('retry-after', problem.refusal.retry_after);
   const status = problem ? (throttled ? 429 : 400) : 200;
-  return sendPage(context, reply, (frame) => loginPage({ frame, ...props, problem: problem?.problem }), { status });
+  return sendPage(
+    context,
+    reply,
+    (frame) => loginPage({ frame, ...props, problem: problem?.problem, request_id: problem && reply.request.id }),
+    { status },
+  );
 }

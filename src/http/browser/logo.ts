@@ -11,7 +11,8 @@ export function logo(app: FastifyInstance, { deps }: Context): void {
     async GET(request, reply) {
       const { hash } = request.params as { hash: string };
       const found = /^[A-Za-z0-9_-]{43}$/.test(hash) ? await logos.find(deps.db, hash) : undefined;
-      if (!found?.image || found.media_type === null) throw new OAuthError('not_found', 'there is no such logo');
+      if (!found?.image || found.media_type === null)
+        throw new OAuthError('not_found', 'there is no such logo', { check: 'address' });
       return (
         reply
           .header('cache-control', 'public, max-age=31536000, immutable')

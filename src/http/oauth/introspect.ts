@@ -13,7 +13,12 @@ const schema = z.object({ token: z.string() });
 export function introspect(app: FastifyInstance, deps: Deps): void {
   authenticatedDoor(app, deps, '/introspect', { cors: false, limit: 0 }, ({ client, parameters, now }) => {
     // §2.1: a client that proves nothing could be anybody, scanning for tokens.
-    if (isPublic(client)) throw invalidClient('introspection is only for confidential clients');
+    if (isPublic(client))
+      throw invalidClient('introspection is only for confidential clients', {
+        check: 'confidential_client',
+        expected: 'a client with a secret or a key',
+        received: 'token_endpoint_auth_method none',
+      });
     return introspectToken(deps, client, parseParameters(schema, parameters).token, now);
   });
 }

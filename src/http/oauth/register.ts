@@ -1,4 +1,7 @@
-/** /register (RFC 7591) and /register/{client_id} (RFC 7592): JSON in and out. Not there at all unless REGISTRATION says so. */
+/**
+ * /register (RFC 7591) and /register/{client_id} (RFC 7592): JSON in and out. Not there at all unless REGISTRATION says
+ * so.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { authenticateRegistration, managed, registerSelf, removeSelf, replaceSelf } from '../../clients/dynamic.ts';
 import { describeClient } from '../../clients/register.ts';
@@ -22,7 +25,12 @@ export function register(app: FastifyInstance, deps: Deps): void {
 
   const mine = async (request: FastifyRequest): Promise<{ client: Client; token: string }> => {
     const token = bearerOf(request);
-    if (token === undefined) throw invalidToken('the registration access token is missing');
+    if (token === undefined)
+      throw invalidToken('the registration access token is missing', {
+        check: 'registration_access_token',
+        expected: 'Authorization: Bearer with the registration access token',
+        received: 'none',
+      });
     const { client_id } = request.params as { client_id: string };
     return { client: await authenticateRegistration(deps, client_id, token), token };
   };

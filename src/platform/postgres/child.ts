@@ -12,9 +12,9 @@ export const LOCKED = 75;
 /** How many of the last lines are kept to explain an exit. */
 const KEPT = 40;
 
-// The lock lives in a descriptor that postgres and its children inherit, so it is free when, and only when, the last of them is
-// gone; unlike postmaster.pid it also sees other containers. The watchdog ignores what a terminal or a service manager sends to
-// everybody: Postgres must outlast the requests in flight.
+// The lock lives in a descriptor that postgres and its children inherit, so it is free when, and only when, the last of
+// them is gone; unlike postmaster.pid it also sees other containers. The watchdog ignores what a terminal or a service
+// manager sends to everybody: Postgres must outlast the requests in flight.
 const WATCHDOG = `
 trap '' HUP INT QUIT TERM PIPE
 lock=$1 stale=$2 sockets=$3

@@ -1,5 +1,5 @@
-// The zero-setup Postgres: real PostgreSQL binaries, run on DATA_DIR for as long as one process owns them. Who connects to it,
-// and which tables are in it, is left to others.
+// The zero-setup Postgres: real PostgreSQL binaries, run on DATA_DIR for as long as one process owns them. Who connects
+// to it, and which tables are in it, is left to others.
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BinarySearch } from './binaries.ts';

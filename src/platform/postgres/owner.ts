@@ -1,4 +1,5 @@
-// Who runs a cluster's Postgres now. The answer comes from that Postgres itself, which dies with its owner, so it is never stale.
+// Who runs a cluster's Postgres now. The answer comes from that Postgres itself, which dies with its owner, so it is
+// never stale.
 import { PostgresUnavailable, codeOf, messageOf } from './error.ts';
 import type { Place } from './location.ts';
 import { isRunning, readPostmaster } from './postmaster-pid.ts';

@@ -34,7 +34,10 @@ export function createPasswordHasher(queued: Deps['metrics']['queued'] = () => (
   return {
     turn(work) {
       if (limit.pendingCount >= MAX_WAITING) {
-        throw temporarilyUnavailable('too many people are signing in at once', { retry_after: 2 });
+        throw temporarilyUnavailable('too many people are signing in at once', {
+          retry_after: 2,
+          check: 'sign_in_queue',
+        });
       }
       const waited = queued();
       return limit(() => {

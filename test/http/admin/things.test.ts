@@ -132,7 +132,7 @@ test('settings are the configuration in force without its secrets, versions, and
   expect(() => loadConfig('command', { AUDIT_RETENTION: '3600' })).toThrow('AUDIT_RETENTION');
 });
 
-test('RFC 7591 §1.2: a registration token is shown once, registers a client, and is taken back', async () => {
+test('RFC 7591 §3: a registration token is shown once, registers a client, and is taken back', async () => {
   const made = await operator.send('POST', '/registration-tokens', { label: 'team', uses: 2, expires_in: 3600 });
   expect(made.statusCode, made.body).toBe(201);
   const { token_id, initial_access_token, ...rest } = made.json<Json>();

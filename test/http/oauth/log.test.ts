@@ -18,11 +18,16 @@ import {
   userinfo,
 } from '../../support/fixtures.ts';
 import { addSecretTo } from '../../../src/clients/secrets.ts';
+import { createRefusals, listRefusals } from '../../../src/events/refusals.ts';
 import { basic, formOf, postRaw } from '../../support/oauth.ts';
 
 let at: TestApp;
 beforeAll(async () => {
   at = await testApp();
+  // However many there are: nothing of them may be a secret.
+  const a_minute = { all: 1e6, network: 1e6, same: 1e6 };
+  const refusals = createRefusals(at.deps.db, { retention: 86_400, waiting: 1e6, a_minute });
+  Object.assign(at.deps.refusals, refusals);
 });
 afterAll(() => at.close());
 
@@ -119,9 +124,15 @@ test('ASVS 16.2.5: nothing secret is in the log or in an error body after everyt
   await browser.get(`/authorize?${formOf({ id_token_hint: tokens.id_token, client_id: 'nobody', state: 'x' })}`);
   await browser.get(`/logout?${formOf({ id_token_hint: `${tokens.id_token}x` })}`);
 
+  await at.deps.refusals.close(at.clock.now());
+  const kept = await listRefusals(at.deps, {}, 10_000);
+  expect(new Set(kept.map(({ check }) => check)).size).toBeGreaterThan(15);
+  const refusals = JSON.stringify(kept);
   const log = at.logged.join('');
   expect(at.logged.length).toBeGreaterThan(50);
   for (const [name, value] of secrets) {
+    expect(refusals.includes(value), `${name} in what is kept of refusals`).toBe(false);
+    expect(refusals.includes(encodeURIComponent(value)), `${name}, encoded, in what is kept of refusals`).toBe(false);
     expect(log.includes(value), `${name} in the log`).toBe(false);
     expect(log.includes(encodeURIComponent(value)), `${name}, encoded, in the log`).toBe(false);
     expect(log.includes(Buffer.from(value).toString('base64')), `${name}, in base64, in the log`).toBe(false);

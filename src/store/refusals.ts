@@ -1,0 +1,66 @@
+/** Why requests were refused: written in batches beside them, read by operators, and bounded whoever asks for refusals. */
+import { sql, type Insertable, type Selectable } from 'kysely';
+import type { Db } from './db.ts';
+import type { Database } from './schema.ts';
+
+export type Refusal = Selectable<Database['refusals']>;
+export type NewRefusal = Insertable<Database['refusals']>;
+
+/** Writes a batch, in one statement. */
+export async function insert(db: Db, rows: readonly NewRefusal[]): Promise<void> {
+  if (rows.length > 0) await db.insertInto('refusals').values(rows).execute();
+}
+
+/** A caller may have chosen its request id, and so have used it before: newest first. */
+export const findByRequest = (db: Db, request_id: string, limit: number): Promise<Refusal[]> =>
+  db
+    .selectFrom('refusals')
+    .selectAll()
+    .where('request_id', '=', request_id)
+    .orderBy('at', 'desc')
+    .orderBy('refusal_id', 'desc')
+    .limit(limit)
+    .execute();
+
+/** Which refusals: of a client, about a person, and only those before one that was seen. */
+export interface RefusalFilter {
+  client_id?: string | undefined;
+  sub?: string | undefined;
+  before?: Pick<Refusal, 'at' | 'refusal_id'> | undefined;
+}
+
+/** A page of them, newest first. */
+export function list(db: Db, { client_id, sub, before }: RefusalFilter, limit: number): Promise<Refusal[]> {
+  return db
+    .selectFrom('refusals')
+    .selectAll()
+    .$if(client_id !== undefined, (query) => query.where('client_id', '=', client_id!))
+    .$if(sub !== undefined, (query) => query.where('sub', '=', sub!))
+    .$if(before !== undefined, (query) =>
+      query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('at', 'refusal_id'), '<', tuple(before!.at, before!.refusal_id)),
+      ),
+    )
+    .orderBy('at', 'desc')
+    .orderBy('refusal_id', 'desc')
+    .limit(limit)
+    .execute();
+}
+
+/**
+ * Removes what is more than `max` rows, `limit` at most; returns how many went. Of each network the newest stay: first go the
+ * oldest of those that have most, so that no one pushes out the others'.
+ */
+export async function trim(db: Db, max: number, limit: number): Promise<number> {
+  const { rows } = await sql<{ rows: number }>`select count(*)::int as rows from refusals`.execute(db);
+  const excess = Math.min(limit, (rows[0]?.rows ?? 0) - max);
+  if (excess <= 0) return 0;
+  const result = await sql`
+    delete from refusals where (expires_bucket, refusal_id) in (
+      select expires_bucket, refusal_id from (
+        select expires_bucket, refusal_id, at,
+          row_number() over (partition by network order by at desc, refusal_id desc) as place
+        from refusals) ranked
+      order by place desc, at limit ${excess})`.execute(db);
+  return Number(result.numAffectedRows ?? 0n);
+}

@@ -1,0 +1,10 @@
+/** Writes why requests were refused. */
+import type { Deps } from '../deps.ts';
+import type { Worker } from './worker.ts';
+
+export const keepRefusals = ({ refusals, clock }: Pick<Deps, 'refusals' | 'clock'>): Worker => ({
+  every: 1,
+  async run() {
+    await refusals.flush(clock());
+  },
+});
