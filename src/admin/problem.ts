@@ -120,3 +120,11 @@ function errorsOf({ issues }: ZodError, pointerTo: (path: PropertyKey[]) => stri
 
 /** RFC 6901 §3. */
 const escape = (segment: PropertyKey): string => String(segment).replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** A body may say what it is about, so that what was read can be sent back. @throws Problem when that is another thing */
+export function requireNamed(member: string, said: string | undefined, id: string): void {
+  if (said === undefined || said === id) return;
+  throw new Problem('invalid', `${member} is another one than that of the path`, {
+    errors: [{ pointer: `/${member}`, detail: 'is another one than that of the path', code: 'other_name' }],
+  });
+}

@@ -1,8 +1,8 @@
 /** The command line: a table of commands. Doors only: what they do is the flows' and the parties'. */
-import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { Command, CommanderError } from 'commander';
-import { readDotEnv } from '../config.ts';
+import { readDotEnv, version } from '../config.ts';
+import { audit } from './audit.ts';
 import { clients } from './clients.ts';
 import type { Answer, Group, Leaf, Process } from './command.ts';
 import { config } from './config.ts';
@@ -39,6 +39,7 @@ const commands = {
   keys,
   'registration-tokens': registrationTokens,
   'logout-notices': logoutNotices,
+  audit,
   explain,
   doctor,
 } as const satisfies Record<string, Leaf | Group>;
@@ -128,9 +129,4 @@ function complain({ error, message, problems }: Failure, asJson: boolean): void 
   }
   const mark = styleText('red', 'error:', { stream: process.stderr });
   for (const problem of problems) process.stderr.write(`${mark} ${problem}\n`);
-}
-
-function version(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

@@ -7,6 +7,9 @@ import type { Deps } from '../deps.ts';
 import type { OAuthError } from '../protocol/error.ts';
 import { append, type AuditRow } from '../store/audit-log.ts';
 import type { Db, Trx } from '../store/db.ts';
+import type { Change } from './change.ts';
+
+export { changeOf } from './change.ts';
 
 /** Who asked, as far as the door can tell. */
 export interface Requester {
@@ -56,12 +59,15 @@ export type AuditEvent =
       /** Names before and after; of claims only which changed, since they say what somebody is like. */
       detail: { before: Record<string, unknown>; after: Record<string, unknown>; claims: readonly string[] };
     }
-  | { event: 'client_created' | 'client_updated' | 'client_deleted'; client_id: string }
+  | { event: 'client_created' | 'client_updated' | 'client_deleted'; client_id: string; detail: Change }
+  | { event: 'client_disabled' | 'client_enabled'; client_id: string }
   | { event: 'client_secret_added' | 'client_secret_deleted'; client_id: string; detail: { secret_id: string } }
-  | { event: 'key_rotated' | 'key_retired'; detail: { kid: string; alg?: string } }
+  | { event: 'key_rotated' | 'key_retired'; detail: { kid: string; alg?: string } & Change }
   | { event: 'key_withdrawn' | 'key_restored' | 'key_erased' | 'key_removed'; detail: { kid: string } }
-  | { event: 'registration_token_created' | 'registration_token_deleted'; detail: { token_id: string } }
-  | { event: 'scope_changed' | 'resource_changed'; detail: { name: string } };
+  | { event: 'registration_token_created' | 'registration_token_deleted'; detail: { token_id: string } & Change }
+  | { event: 'scope_changed' | 'resource_changed'; detail: { name: string } & Change }
+  | { event: 'scope_deleted' | 'resource_deleted'; detail: { name: string; grants_changed: number } & Change }
+  | { event: 'logout_notice_retried' | 'logout_notice_deleted'; client_id: string; detail: { notice_id: string } };
 
 /** Who did it: a request from outside, or an operator at the command line. */
 export type Actor = Requester | { actor: string } | (Requester & { actor: string });

@@ -45,9 +45,11 @@ export async function authorizationOf(
   granted: GrantedToPerson,
   narrowed: { scope: string[]; resource: string[]; nonce: string | null; refresh_token: string | undefined },
 ): Promise<Authorization> {
-  const { scope, resource, nonce, refresh_token } = narrowed;
+  const { resource, nonce, refresh_token } = narrowed;
   const { grant_id, sub, sid, auth_time, acr, amr, expires_at } = granted;
   const known = await deps.directory.scopes();
+  // What was deleted while this request was on its way is not given.
+  const scope = narrowed.scope.filter((name) => known.has(name));
   const claims = claimsFor(granted, scope, known);
   const requested_claims = requestedClaims(granted, granted.requested_claims?.id_token, known);
   return {

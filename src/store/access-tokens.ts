@@ -12,14 +12,16 @@ export async function insert(db: Db, token: OpaqueToken): Promise<void> {
   await db.insertInto('access_tokens').values(token).execute();
 }
 
+/** With what its grant still has; null for one without a grant. */
+export type LiveToken = OpaqueToken &
+  Pick<Grant, 'requested_claims'> & { granted: Pick<Grant, 'scope' | 'resource'> | null };
+
 /** An opaque token that works now: not revoked, and neither its grant nor its session has ended. */
-export async function findLive(
-  db: Db,
-  key: HandleKey,
-  now: Date,
-): Promise<(OpaqueToken & Pick<Grant, 'requested_claims'>) | undefined> {
-  const { rows } = await sql<OpaqueToken & Pick<Grant, 'requested_claims'>>`
-    select t.*, g.requested_claims from access_tokens t
+export async function findLive(db: Db, key: HandleKey, now: Date): Promise<LiveToken | undefined> {
+  const { rows } = await sql<LiveToken>`
+    select t.*, g.requested_claims,
+      case when t.grant_id is not null then json_build_object('scope', g.scope, 'resource', g.resource) end as granted
+    from access_tokens t
     left join grants g on g.expires_bucket = t.grant_bucket and g.grant_id = t.grant_id
     where t.expires_bucket = ${key.expires_bucket} and t.hash = ${key.hash}
       and t.revoked_at is null and t.expires_at > ${now}

@@ -1,5 +1,5 @@
 /** Consents: what a person has agreed to, once per client and resource. They outlive the grants made under them. */
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Db, Trx } from './db.ts';
 import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
 
@@ -94,4 +94,38 @@ export async function withdraw(trx: Trx, sub: string, client_id: string, now: Da
 export async function removeAllOf(trx: Trx, sub: string): Promise<number> {
   const rows = await trx.deleteFrom('consents').where('sub', '=', sub).returning('client_id').execute();
   return new Set(rows.map(({ client_id }) => client_id)).size;
+}
+
+/** Takes a scope out of everything that was agreed: made again, it is asked for again. */
+export const dropScope = (trx: Trx, name: string): Promise<void> =>
+  pageByPage(
+    trx,
+    (page) => sql`
+    update consents c set scope = array_remove(c.scope, ${name}) from (${page}) p
+    where (c.sub, c.client_id, c.resource) = (p.sub, p.client_id, p.resource) and c.scope @> array[${name}::text]`,
+  );
+
+/** Forgets every consent that was for a resource, alone or with others. */
+export const dropResource = (trx: Trx, resource: string): Promise<void> =>
+  pageByPage(
+    trx,
+    (page) => sql`
+    delete from consents c using (${page}) p
+    where (c.sub, c.client_id, c.resource) = (p.sub, p.client_id, p.resource)
+      and ${resource} = any(string_to_array(c.resource, ' '))`,
+  );
+
+const PAGE = 20_000;
+
+/** Runs a change over every consent, so many at a time that each statement is short. */
+async function pageByPage(trx: Trx, change: (page: RawBuilder<unknown>) => RawBuilder<unknown>): Promise<void> {
+  for (let after: ConsentKey | undefined = { sub: '', client_id: '', resource: '' }; after;) {
+    const beyond = sql`(sub, client_id, resource) > (${after.sub}, ${after.client_id}, ${after.resource})`;
+    const page = sql`
+      select sub, client_id, resource from consents where ${beyond} order by sub, client_id, resource limit ${PAGE}`;
+    const last: { rows: ConsentKey[] } = await sql<ConsentKey>`
+      select * from (${page}) page order by sub desc, client_id desc, resource desc limit 1`.execute(trx);
+    await change(page).execute(trx);
+    [after] = last.rows;
+  }
 }

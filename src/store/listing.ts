@@ -69,3 +69,6 @@ export async function estimateRows(db: Db, table: keyof Database): Promise<numbe
       select inhrelid from pg_inherits where inhparent = to_regclass(${table}))`.execute(db);
   return Math.round(rows[0]!.estimate);
 }
+
+/** Can it be the id of a row that Postgres counts? Others cannot even be compared with one. */
+export const isSerial = (id: string): boolean => /^\d{1,18}$/.test(id);

@@ -53,8 +53,42 @@ type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
 export async function verifyAccessToken(deps: Needs, token: string, now: Date): Promise<PresentedToken | undefined> {
   const presented = token.includes('.') ? await verifyJwt(deps, token, now) : await verifyOpaque(deps, token, now);
   if (presented === undefined || presented.client_id === BUILT_IN_CLIENT) return presented;
-  return (await deps.directory.client(presented.client_id)) === undefined ? undefined : presented;
+  const client = await deps.directory.client(presented.client_id);
+  return client && presented.iat >= numericDate(client.tokens_since) ? withoutDeleted(deps, presented) : undefined;
 }
+
+/** The token without the scopes and resources that are gone; undefined when that leaves it nowhere to go, or nothing to do. */
+function without(
+  token: PresentedToken,
+  isGone: { scope: (name: string) => boolean; aud: (uri: string) => boolean },
+): PresentedToken | undefined {
+  const scope = token.scope.filter((name) => !isGone.scope(name));
+  const aud = token.aud.filter((uri) => !isGone.aud(uri));
+  return aud.length === 0 || (scope.length === 0 && token.scope.length > 0) ? undefined : { ...token, scope, aud };
+}
+
+/** What was deleted since the token was issued is in it no more, whoever was granted it. */
+async function withoutDeleted(
+  { config, directory }: Needs,
+  token: PresentedToken,
+): Promise<PresentedToken | undefined> {
+  const [scopes, resources] = [await directory.scopes(), await directory.resources()];
+  return without(token, {
+    scope: (name) => !scopes.has(name),
+    aud: (uri) => uri !== config.ISSUER && !resources.has(uri),
+  });
+}
+
+/** A token has no more than its grant still has. */
+const withinGrant = (
+  { config }: Needs,
+  token: PresentedToken,
+  granted: { scope: readonly string[]; resource: readonly string[] },
+): PresentedToken | undefined =>
+  without(token, {
+    scope: (name) => !granted.scope.includes(name),
+    aud: (uri) => uri !== config.ISSUER && !granted.resource.includes(uri),
+  });
 
 async function verifyJwt(deps: Needs, token: string, now: Date): Promise<PresentedToken | undefined> {
   const claims = await readAccessTokenJwt(deps, token, now);
@@ -63,7 +97,7 @@ async function verifyJwt(deps: Needs, token: string, now: Date): Promise<Present
   if (claims.gid === undefined) return (await accessTokens.isRevoked(deps.db, claims.jti)) ? undefined : claims;
   const grant = await grants.findLive(deps.db, claims.gid, now);
   // The token names the person as its client is told; the grant knows who that is.
-  return grant && { ...claims, sub: grant.sub, requested_claims: grant.requested_claims };
+  return grant && withinGrant(deps, { ...claims, sub: grant.sub, requested_claims: grant.requested_claims }, grant);
 }
 
 /** Checks signature, type, issuer and expiry, nothing that needs the store. `sub` is as the token says it. */
@@ -112,12 +146,12 @@ export async function readSignedJwt(
   }
 }
 
-async function verifyOpaque({ db }: Needs, token: string, now: Date): Promise<PresentedToken | undefined> {
+async function verifyOpaque(deps: Needs, token: string, now: Date): Promise<PresentedToken | undefined> {
   const key = readHandle(token);
-  const row = key && (await accessTokens.findLive(db, key, now));
+  const row = key && (await accessTokens.findLive(deps.db, key, now));
   if (!row) return undefined;
   const { sub, client_id, scope, aud, jti } = row;
-  return {
+  const presented: PresentedToken = {
     format: 'opaque',
     sub,
     client_id,
@@ -132,6 +166,7 @@ async function verifyOpaque({ db }: Needs, token: string, now: Date): Promise<Pr
     amr: row.amr ?? undefined,
     requested_claims: row.requested_claims,
   };
+  return row.granted ? withinGrant(deps, presented, row.granted) : presented;
 }
 
 /** The client a token was issued to, dead or forged as it may be: good for choosing CORS headers and nothing else. */

@@ -19,7 +19,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   serve: [],
   migrate: ['status'],
   config: ['check', 'print'],
-  clients: ['create', 'list', 'get', 'update', 'delete', 'rotate-secret'],
+  clients: ['create', 'list', 'get', 'update', 'disable', 'enable', 'delete', 'rotate-secret'],
   users: [
     'create',
     'list',
@@ -39,6 +39,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   resources: ['list', 'put', 'delete'],
   keys: ['list', 'rotate', 'retire'],
   explain: [],
+  audit: ['list', 'export'],
   doctor: [],
 };
 
