@@ -38,8 +38,8 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   scopes: ['list', 'put', 'delete'],
   resources: ['list', 'put', 'delete'],
   keys: ['list', 'rotate', 'retire'],
-  explain: [],
   audit: ['list', 'export'],
+  explain: [],
   doctor: [],
 };
 
