@@ -105,6 +105,10 @@ const environment = z.object({
   SOFTWARE_STATEMENT_ISSUERS: statementIssuers,
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   TOKEN_RATE_LIMIT: seconds(0, 10_000_000, 0),
+  AUDIT_RETENTION: seconds(0, 315_360_000, 34_560_000).refine(
+    (kept) => kept === 0 || kept >= 86_400,
+    'must be 0, or 86400 at least',
+  ),
   ADMIN_RATE_LIMIT: seconds(0, 1_000_000, 600),
   AUTHORIZE_RATE_LIMIT: seconds(0, 10_000_000, 600),
   REFUSAL_RETENTION: seconds(0, 31_536_000, 604_800),
@@ -294,4 +298,10 @@ export function readDotEnv(): void {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT') throw new ConfigError([`.env cannot be read (${code})`]);
   }
+}
+
+/** Of this program. */
+export function version(): string {
+  const file = new URL('../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

@@ -8,13 +8,15 @@ import {
   replaceClient,
   type ClientDocument,
 } from '../clients/register.ts';
+import { setClientDisabled } from '../clients/disabling.ts';
 import { fetchSector, type Sector } from '../clients/sector.ts';
 import { clientId, clientMetadataFields, clientSecret, type ClientMetadataInput } from '../protocol/client-metadata.ts';
 import * as store from '../store/clients.ts';
 import type { Trx } from '../store/db.ts';
 import { estimateRows } from '../store/listing.ts';
+import { flag } from './list.ts';
 import { Problem } from './problem.ts';
-import { createOf, listOf, replaceOf, type AdminResource, type Call, type Item } from './resource.ts';
+import { actionOf, createOf, listOf, replaceOf, type AdminResource, type Call, type Item } from './resource.ts';
 
 /** What the server says of a client. In a body it is accepted, so that what was read can be sent back, and not used. */
 const said = {
@@ -23,6 +25,7 @@ const said = {
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
   last_used_at: z.iso.datetime().nullable(),
+  disabled_at: z.iso.datetime().nullable(),
 };
 const secret = {
   client_secret: clientSecret.describe('Shown once, in the answer that made it'),
@@ -50,6 +53,7 @@ const itemOf = (row: store.ClientRow): Item => ({
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
   last_used_at: row.last_used_at?.toISOString() ?? null,
+  disabled_at: row.disabled_at?.toISOString() ?? null,
 });
 
 /** A document without what is not metadata. */
@@ -64,6 +68,17 @@ async function written({ deps }: Call, { client_id, client_secret }: ClientDocum
   return { ...itemOf(row), ...(client_secret !== undefined && { client_secret, client_secret_expires_at: 0 }) };
 }
 
+const ability = (summary: string, disabled: boolean) =>
+  actionOf({
+    summary,
+    body: z.strictObject({}).default({}),
+    answer: item,
+    async run({ deps, by, now }, { client_id }) {
+      await setClientDisabled(deps, client_id!, disabled, by, now);
+      return itemOf((await store.find(deps.db, client_id!))!);
+    },
+  });
+
 export const clients: AdminResource = {
   noun: 'client',
   summary: 'clients',
@@ -75,6 +90,7 @@ export const clients: AdminResource = {
     filters: z.strictObject({
       client_name: z.string().max(200),
       registered_by: said.registered_by,
+      disabled: flag,
     }),
     sorts: { created_at: ['created_at', 'client_id'], client_id: ['client_id'] },
     descending: true,
@@ -122,4 +138,8 @@ export const clients: AdminResource = {
     },
   }),
   remove: ({ deps, by, now }, { client_id }) => removeClient(deps, client_id!, by, now),
+  actions: {
+    disable: ability('Disable a client and end everything it was granted', true),
+    enable: ability('Let a client that was disabled be used again', false),
+  },
 };

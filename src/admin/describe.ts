@@ -1,5 +1,6 @@
 /** The OpenAPI 3.1 document, from the schemas that check the requests. */
 import { z } from 'zod';
+import { NDJSON } from './list.ts';
 import { answerOf, type Operation } from './operation.ts';
 import { PROBLEM_CODES, Problem } from './problem.ts';
 
@@ -75,7 +76,11 @@ function describeOperation(operation: Operation): Json {
   const answer = answerOf(operation);
   const body = bodyOf(operation);
   const statuses = operation.kind === 'replace' && operation.replace.creates ? [200, 201] : [status];
-  const content = answer && { content: { 'application/json': { schema: schemaOf(answer, 'output') } } };
+  const lines =
+    operation.kind === 'list' && operation.list.exports
+      ? { [NDJSON]: { schema: schemaOf(resource.item, 'output') } }
+      : {};
+  const content = answer && { content: { 'application/json': { schema: schemaOf(answer, 'output') }, ...lines } };
   return {
     operationId: `${path
       .split('/')

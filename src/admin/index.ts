@@ -5,14 +5,28 @@
 import { describeApi } from './describe.ts';
 import { clients } from './clients.ts';
 import { clientSecrets } from './client-secrets.ts';
+import { auditEvents } from './audit-events.ts';
+import { userConsents } from './consents.ts';
+import { userCredentials } from './credentials.ts';
+import { grants, userGrants } from './grants.ts';
 import { groupMembers, groups } from './groups.ts';
+import { keys } from './keys.ts';
+import { logoutNotices } from './logout-notices.ts';
 import { operationsOf, type Operation } from './operation.ts';
+import { registrationTokens } from './registration-tokens.ts';
+import { resources } from './resources.ts';
+import { scopes } from './scopes.ts';
+import { sessions, userSessions } from './sessions.ts';
+import { settings } from './settings.ts';
+import { tokens } from './tokens.ts';
+import { users } from './users.ts';
 import type { Resource } from '../store/resources.ts';
 import { roleGroups, roles, roleUsers } from './roles.ts';
 import type { AdminResource } from './resource.ts';
 
 export { answerOf, type Operation } from './operation.ts';
-export { fill, perform, type AdminAnswer, type AdminRequest } from './perform.ts';
+export { NDJSON } from './list.ts';
+export { exportList, fill, perform, type AdminAnswer, type AdminRequest } from './perform.ts';
 export { Problem, problemOf, PROBLEM_CODES } from './problem.ts';
 export type { AdminResource } from './resource.ts';
 
@@ -25,6 +39,21 @@ export const adminResources = {
   roles,
   'role-users': roleUsers,
   'role-groups': roleGroups,
+  users,
+  'user-credentials': userCredentials,
+  'user-sessions': userSessions,
+  'user-grants': userGrants,
+  'user-consents': userConsents,
+  sessions,
+  grants,
+  tokens,
+  'registration-tokens': registrationTokens,
+  scopes,
+  resources,
+  'logout-notices': logoutNotices,
+  keys,
+  'audit-events': auditEvents,
+  settings,
 } as const satisfies Record<string, AdminResource>;
 
 /** Everything that can be done. */

@@ -4,10 +4,13 @@ import { z } from 'zod';
 import type { Secrets } from '../keys/secrets.ts';
 import type { Keyset } from '../store/listing.ts';
 import { Problem } from './problem.ts';
-import type { List } from './resource.ts';
+import type { Item, List, Page } from './resource.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
+
+/** A list whole, a line of JSON each. */
+export const NDJSON = 'application/x-ndjson';
 
 /** A whole number as a query spells it. */
 export const count = z
@@ -30,6 +33,21 @@ export function queryOf({ filters, sorts, estimate }: List): z.ZodObject {
     sort: z.enum(spellings as [string, ...string[]]).optional(),
     ...(estimate && { count: z.literal('estimate').optional() }),
   });
+}
+
+/** A page of what is few enough to be read whole: as the store does it, in the order of the columns' text. */
+export function pageOf(items: readonly Item[], { columns, descending, after, limit }: Keyset): Page {
+  const keyOf = (item: Item): string[] => columns.map((column) => String(item[column]));
+  const compare = (a: ReadonlyArray<string | number>, b: ReadonlyArray<string | number>): number => {
+    const at = a.findIndex((value, i) => value !== b[i]);
+    return at < 0 ? 0 : (String(a[at]) < String(b[at]) ? -1 : 1) * (descending ? -1 : 1);
+  };
+  const rest = items
+    .filter((item) => after === undefined || compare(keyOf(item), after) > 0)
+    .toSorted((a, b) => compare(keyOf(a), keyOf(b)));
+  const shown = rest.slice(0, limit);
+  const end = shown.at(-1);
+  return { items: shown, more: rest.length > limit, last: end && keyOf(end) };
 }
 
 const cursorContent = z.strictObject({

@@ -92,6 +92,33 @@ function isStorable(value: unknown, depth = 0): boolean {
   return Object.entries(value).every(([name, member]) => isStorable(name) && isStorable(member, depth + 1));
 }
 
+/**
+ * Everything that a list's filters let through, in its order, read page by page while it is taken. What is written
+ * meanwhile may be in it or not. @throws Problem before the first item, for a query that is not one of an export
+ */
+export async function exportList(
+  deps: Deps,
+  operation: Operation & { kind: 'list' },
+  { ids, query }: AdminRequest,
+  by: Actor,
+  now: Date,
+): Promise<AsyncIterable<Item>> {
+  const pages = Object.keys(query ?? {}).filter((name) => name === 'limit' || name === 'cursor' || name === 'count');
+  if (pages.length > 0) {
+    const errors = pages.map((name) => ({ pointer: `?${name}`, detail: 'is of lists by page', code: 'of_pages' }));
+    throw new Problem('invalid', 'an export is whole', { errors });
+  }
+  const read = (cursor?: string): Promise<AdminAnswer> =>
+    perform(deps, operation, { ids, query: { ...query, limit: '200', ...(cursor && { cursor }) } }, by, now);
+  const first = await read();
+  return (async function* () {
+    for (let page = first; ; page = await read(page.next)) {
+      yield* page.body!['items'] as Item[];
+      if (page.next === undefined) return;
+    }
+  })();
+}
+
 type Writing = Exclude<Operation, { kind: 'list' | 'get' }>;
 
 async function readList(

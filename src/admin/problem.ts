@@ -87,7 +87,12 @@ export function problemOf(thrown: unknown): Problem | undefined {
   if (thrown instanceof GroupProblem) {
     return new Problem(thrown.reason === 'taken' ? 'conflict' : 'invalid', thrown.message);
   }
-  if (thrown instanceof OAuthError) return new Problem('invalid', thrown.error_description);
+  if (thrown instanceof OAuthError) {
+    // Too much is being hashed: nothing is wrong with the request.
+    const { status, error_description, retry_after = 1 } = thrown;
+    if (status === 503) return new Problem('unavailable', error_description, { retry_after });
+    return new Problem('invalid', error_description);
+  }
   return isZodError(thrown) ? invalidBody(thrown) : undefined;
 }
 
@@ -119,3 +124,11 @@ function errorsOf({ issues }: ZodError, pointerTo: (path: PropertyKey[]) => stri
 
 /** RFC 6901 §3. */
 const escape = (segment: PropertyKey): string => String(segment).replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** A body may say what it is about, so that what was read can be sent back. @throws Problem when that is another thing */
+export function requireNamed(member: string, said: string | undefined, id: string): void {
+  if (said === undefined || said === id) return;
+  throw new Problem('invalid', `${member} is another one than that of the path`, {
+    errors: [{ pointer: `/${member}`, detail: 'is another one than that of the path', code: 'other_name' }],
+  });
+}

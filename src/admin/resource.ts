@@ -5,22 +5,11 @@
 import type { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { Actor } from '../events/index.ts';
+import type { ADMIN_SUBJECTS } from '../protocol/scope.ts';
 import type { Keyset } from '../store/listing.ts';
 
 /** What a scope of the admin API is about: `clients` gives `clients:read` and `clients:write`. */
-export type Subject =
-  | 'clients'
-  | 'users'
-  | 'groups'
-  | 'roles'
-  | 'scopes'
-  | 'resources'
-  | 'grants'
-  | 'sessions'
-  | 'tokens'
-  | 'keys'
-  | 'audit'
-  | 'settings';
+export type Subject = (typeof ADMIN_SUBJECTS)[number];
 
 /** The parameters of the path, decoded. */
 export type Ids = Readonly<Record<string, string>>;
@@ -52,6 +41,8 @@ export interface List<Filters = Record<string, unknown>> {
   /** Newest first, unless asked for otherwise. */
   descending?: boolean;
   page(call: Call, ids: Ids, filters: Filters, keyset: Keyset): Promise<Page>;
+  /** It can be had whole, a line each: `Accept: application/x-ndjson`. */
+  exports?: boolean;
   /** How many there are, roughly, from the planner's statistics. */
   estimate?(call: Call): Promise<number>;
 }

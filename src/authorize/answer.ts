@@ -43,12 +43,14 @@ export async function situate(
   sessions: readonly LiveSession[],
   now: Date,
 ): Promise<Situation> {
-  const request = resolveSubjects({ keys }, sent, client, sessions);
+  const known = await directory.scopes();
+  // A request may wait for its person longer than a scope lasts.
+  const scope = sent.scope.filter((name) => known.has(name));
+  const request = resolveSubjects({ keys }, { ...sent, scope }, client, sessions);
   const candidates = candidatesFor(request, sessions);
   const session = personFor(request, progress, candidates, sessions);
   if (session) await noteUse({ db }, session, now);
   const agreed = (session && (await consents.find(db, consentKey(session.sub, request)))) ?? { scope: [], claims: [] };
-  const known = await directory.scopes();
   const opened = claimsOpenedBy(request.scope, known);
   const claims = claimNames(request.claims).filter((name) => !opened.has(name));
   const remembered = { scope: agreed.scope, claims: [...agreed.claims, ...claimsOpenedBy(agreed.scope, known)] };

@@ -8,6 +8,7 @@ import {
   updateClient,
   type ClientDocument,
 } from '../clients/register.ts';
+import { setClientDisabled } from '../clients/disabling.ts';
 import { addSecretTo } from '../clients/secrets.ts';
 import type { Deps } from '../deps.ts';
 import * as logos from '../store/client-logos.ts';
@@ -100,9 +101,9 @@ const get: Leaf = {
       const row = await store.find(deps.db, client_id);
       if (!row) throw unknown(client_id);
       const answer = await answerOf(deps, describeClient(row));
-      if (row.logo_uri === null) return answer;
-      const state = await logos.stateOf(deps.db, client_id);
-      return { ...answer, text: `${answer.text}\n${record({ logo: logoOf(state) })}` };
+      const logo = row.logo_uri === null ? undefined : logoOf(await logos.stateOf(deps.db, client_id));
+      const more = record({ disabled: row.disabled_at, logo });
+      return more === '' ? answer : { ...answer, text: `${answer.text}\n${more}` };
     }),
 };
 
@@ -144,6 +145,31 @@ const remove: Leaf = {
       return { json: { client_id, deleted: true }, ids: [client_id], text: `Client ${client_id} is deleted.` };
     }),
 };
+
+const disable: Leaf = {
+  summary: 'disable a client and end everything it was granted; what it is stays',
+  argument: '<client_id>',
+  explanation: 'Running servers notice within 10 seconds; its grants end at once.',
+  examples: ['clients disable shop'],
+  run: ability(true),
+};
+
+const enable: Leaf = {
+  summary: 'let a client that was disabled be used again',
+  argument: '<client_id>',
+  explanation: 'What it had before stays ended.',
+  examples: ['clients enable shop'],
+  run: ability(false),
+};
+
+function ability(disabled: boolean): Leaf['run'] {
+  return ({ open }, { argument: client_id }) =>
+    open(async ({ deps }) => {
+      if (!(await setClientDisabled(deps, client_id, disabled, BY, deps.clock()))) throw unknown(client_id);
+      const text = `Client ${client_id} is ${disabled ? 'disabled' : 'enabled'}.`;
+      return { json: { client_id, disabled }, ids: [client_id], text };
+    });
+}
 
 const rotate: Leaf<{ overlap: number; clientSecret?: string }> = {
   summary: 'give a client another secret, shown once, now',
@@ -191,5 +217,5 @@ async function answerOf({ db, clock }: Pick<Deps, 'db' | 'clock'>, document: Cli
 
 export const clients: Group = {
   summary: 'applications that ask for tokens',
-  commands: { create, list, get, update, delete: remove, 'rotate-secret': rotate },
+  commands: { create, list, get, update, disable, enable, delete: remove, 'rotate-secret': rotate },
 };

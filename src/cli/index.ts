@@ -1,8 +1,8 @@
 /** The command line: a table of commands. Doors only: what they do is the flows' and the parties'. */
-import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { Command, CommanderError } from 'commander';
-import { readDotEnv } from '../config.ts';
+import { readDotEnv, version } from '../config.ts';
+import { audit } from './audit.ts';
 import { clients } from './clients.ts';
 import type { Answer, Group, Leaf, Process } from './command.ts';
 import { config } from './config.ts';
@@ -10,6 +10,7 @@ import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
 import { explain } from './explain.ts';
 import { failureOf, type Failure } from './failure.ts';
+import { grants } from './grants.ts';
 import { groups } from './groups.ts';
 import { keys } from './keys.ts';
 import { logoutNotices } from './logout-notices.ts';
@@ -19,6 +20,8 @@ import { resources } from './resources.ts';
 import { roles } from './roles.ts';
 import { scopes } from './scopes.ts';
 import { serve } from './serve.ts';
+import { sessions } from './sessions.ts';
+import { tokens } from './tokens.ts';
 import { users } from './users.ts';
 
 export type { Opened, Process } from './command.ts';
@@ -32,11 +35,15 @@ const commands = {
   users,
   groups,
   roles,
+  sessions,
+  grants,
+  tokens,
   scopes,
   resources,
   keys,
   'registration-tokens': registrationTokens,
   'logout-notices': logoutNotices,
+  audit,
   explain,
   doctor,
 } as const satisfies Record<string, Leaf | Group>;
@@ -126,9 +133,4 @@ function complain({ error, message, problems }: Failure, asJson: boolean): void 
   }
   const mark = styleText('red', 'error:', { stream: process.stderr });
   for (const problem of problems) process.stderr.write(`${mark} ${problem}\n`);
-}
-
-function version(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

@@ -58,6 +58,13 @@ export async function readPassword(): Promise<string> {
   return password;
 }
 
+/** A token: the argument, or for `-` the one line of standard input. @throws Failure */
+export async function readToken(argument: string): Promise<string> {
+  const token = (argument === '-' ? await text(process.stdin) : argument).trim();
+  if (token === '') throw usage('there is no token on standard input');
+  return token;
+}
+
 /** Is there somebody to ask? */
 export const isInteractive = (): boolean => process.stdin.isTTY && process.stderr.isTTY;
 

@@ -1,5 +1,6 @@
 /** Lists: everything there is, page by page, unless a limit was given. */
 import { Option } from 'commander';
+import type { Keyset, KeysetPage } from '../store/listing.ts';
 import { count } from './input.ts';
 
 export interface ListOptions {
@@ -28,4 +29,27 @@ export async function readPages<Row>(
     rows.push(...page);
     if (page.length < asked || asked <= 0) return rows;
   }
+}
+
+export interface NewestOptions {
+  limit: number;
+}
+
+export const newestOptions = (): Option[] => [
+  new Option('--limit <count>', 'at most so many').argParser(count).default(50),
+];
+
+/** Reads the newest, and says when there are more. */
+export async function readNewest<Row>(
+  { limit }: NewestOptions,
+  columns: readonly string[],
+  read: (keyset: Keyset) => Promise<KeysetPage<Row>>,
+): Promise<{ rows: Row[]; notes: string[] }> {
+  const rows: Row[] = [];
+  let page: KeysetPage<Row> | undefined;
+  do {
+    page = await read({ columns, descending: true, after: page?.last, limit: Math.min(PAGE, limit - rows.length) });
+    rows.push(...page.rows);
+  } while (page.more && rows.length < limit);
+  return { rows, notes: page.more ? ['There are more: give a larger --limit.'] : [] };
 }

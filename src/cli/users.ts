@@ -1,11 +1,14 @@
 /** People: make, list, show, change, disable and remove accounts, and set passwords. Hashes are never shown. */
 import { Option } from 'commander';
 import type { Deps } from '../deps.ts';
+import type { Actor } from '../events/index.ts';
 import { personClaims, type PersonClaims } from '../protocol/claims.ts';
 import * as store from '../store/users.ts';
+import { revokeEverything, signOutEverywhere, type Ended } from '../users/access.ts';
 import {
   AccountProblem,
   createAccount,
+  describeAccount,
   removeAccount,
   setDisabled,
   setPassword,
@@ -90,7 +93,7 @@ const list: Leaf<ListOptions> = {
         ({ sub }) => sub,
       );
       return {
-        json: rows.map(describe),
+        json: rows.map(describeAccount),
         ids: rows.map(({ sub }) => sub),
         text: table(
           ['SUB', 'USERNAME', 'EMAIL', 'STATE'],
@@ -156,6 +159,20 @@ const enable: Leaf = {
   run: ({ open }, { argument }) => changing(open, argument, (deps, sub, now) => setDisabled(deps, sub, false, BY, now)),
 };
 
+const signOut: Leaf = {
+  summary: 'end all sessions of a person, and what was granted under them, but for grants with offline_access',
+  argument: '<user>',
+  examples: ['users sign-out ada'],
+  run: ({ open }, { argument }) => ending(open, argument, signOutEverywhere),
+};
+
+const revoke: Leaf = {
+  summary: 'end all sessions and grants of a person, offline ones too, and withdraw all consents; the account stays',
+  argument: '<user>',
+  examples: ['users revoke-everything ada'],
+  run: ({ open }, { argument }) => ending(open, argument, revokeEverything),
+};
+
 const remove: Leaf = {
   summary: 'delete an account; its sub is never given out again',
   argument: '<user>',
@@ -181,6 +198,20 @@ function changing(
   });
 }
 
+/** Ends what hangs off an account, and answers with how much it was. */
+const ending = (
+  open: <T>(work: (opened: Opened) => Promise<T>) => Promise<T>,
+  name: string,
+  end: (deps: Deps, sub: string, by: Actor, now: Date) => Promise<Ended | undefined>,
+): Promise<Answer> =>
+  open(async ({ deps }) => {
+    const { sub } = await findUser(deps, name);
+    const ended = await end(deps, sub, BY, deps.clock());
+    if (!ended) throw unknown(name);
+    const json = { sub, ...ended };
+    return { json, ids: [sub], text: record(json, ['sub']) };
+  });
+
 const unknown = (name: string): Error => notFound(`there is no account ${name}`);
 
 /** By sub, username or e-mail address. @throws Failure */
@@ -204,17 +235,23 @@ function readClaims(json: string | undefined): PersonClaims | undefined {
   return result.data;
 }
 
-function describe({ disabled_at, username_folded: _username, email_folded: _email, ...user }: store.User) {
-  const { sub, username, email, email_verified, claims, created_at, updated_at } = user;
-  return { sub, username, email, email_verified, claims, disabled: disabled_at !== null, created_at, updated_at };
-}
-
 function answerOf(user: store.User): Answer {
-  const json = describe(user);
+  const json = describeAccount(user);
   return { json, ids: [user.sub], text: record(json, ['sub']) };
 }
 
 export const users: Group = {
   summary: 'people who sign in',
-  commands: { create, list, get, update, delete: remove, 'set-password': password, disable, enable },
+  commands: {
+    create,
+    list,
+    get,
+    update,
+    delete: remove,
+    'set-password': password,
+    disable,
+    enable,
+    'sign-out': signOut,
+    'revoke-everything': revoke,
+  },
 };

@@ -54,7 +54,7 @@ export async function authenticate(
     throw tooManyRequests('too many failed attempts, wait and try again', { retry_after, ...detail });
   }
   const client = await directory.client(proof.client_id);
-  const refuted = client ? await proof.refute(client, { deps, now }) : 'unknown client';
+  const refuted = client ? await proof.refute(client, { deps, now }) : 'there is no such client, or it is disabled';
   if (client && refuted === undefined) return client;
   if (proof.guessable) {
     await guesses.failed({ client_id: proof.client_id, network: by.network, known: client !== undefined }, now);

@@ -11,7 +11,10 @@ import * as scopes from '../store/scopes.ts';
 
 export type { Client } from '../store/clients.ts';
 
-/** What is asked for here is at most ten seconds old, a client that there was not two. */
+/**
+ * What is asked for here is at most ten seconds old, a client that there was not two. A client that is disabled is not
+ * there, for anybody: who asks cannot forget to look.
+ */
 export interface Directory {
   client(client_id: string): Promise<clients.Client | undefined>;
   scopes(): Promise<ReadonlyMap<string, scopes.Scope>>;
@@ -22,7 +25,7 @@ export interface Directory {
 
 const TTL_MS = 10_000;
 const MISS_TTL_MS = 2_000;
-const MISS = Symbol('no such client');
+const MISS = Symbol('no such client, or a disabled one');
 const MAX_CLIENTS = 10_000;
 /** Characters of all that are kept: who registers itself chooses how long its metadata is. */
 const MAX_SIZE = 64 * 1024 * 1024;
@@ -39,8 +42,9 @@ export function createDirectory(db: Db, now: () => number, own: readonly resourc
     // Many requests for a client that is not cached yet are one read.
     fetchMethod: async (client_id, _stale, { options }) => {
       const client = await clients.find(db, client_id);
-      if (client === undefined) options.ttl = MISS_TTL_MS;
-      return client ?? MISS;
+      const enabled = client?.disabled_at === null ? client : undefined;
+      if (enabled === undefined) options.ttl = MISS_TTL_MS;
+      return enabled ?? MISS;
     },
   });
   const table = <T extends object>(load: () => Promise<T>): LRUCache<'all', T> =>

@@ -2,9 +2,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
-import { record, type Actor, type Requester } from '../events/index.ts';
-import { DEVICE_GRANT, OPERATOR_ONLY, SELF_REGISTERABLE } from '../protocol/client-metadata.ts';
-import type { ClientMetadataInput } from '../protocol/client-metadata.ts';
+import { changeOf, record, type Actor, type Requester } from '../events/index.ts';
+import {
+  DEVICE_GRANT,
+  OPERATOR_ONLY,
+  SELF_REGISTERABLE,
+  type ClientMetadataInput,
+} from '../protocol/client-metadata.ts';
 import {
   invalidClientMetadata,
   invalidRedirectUri,
@@ -84,7 +88,8 @@ export async function authenticateRegistration(
 ): Promise<clients.Client> {
   const client = await clients.find(db, client_id);
   const hash = client?.registration_token_hash;
-  if (!client || !hash || !timingSafeEqual(hash, sha256(registration_access_token))) {
+  // RFC 7592 §2: a client that an operator disabled does not manage itself.
+  if (!client || client.disabled_at !== null || !hash || !timingSafeEqual(hash, sha256(registration_access_token))) {
     throw refusedToken();
   }
   return client;
@@ -126,6 +131,7 @@ export async function replaceSelf(
       // Of two replacements with one token, or one and a deletion, the second finds the token gone.
       const present = await clients.findLocked(trx, client.client_id);
       if (!present?.registration_token_hash?.equals(client.registration_token_hash!)) throw refusedToken();
+      if (present.disabled_at !== null) throw refusedToken();
       const kept = metadataOf(present);
       const metadata = { ...Object.fromEntries(OPERATOR_ONLY.map((name) => [name, kept[name]])), ...said };
       const owner = { registration_token_hash, software_statement };
@@ -222,9 +228,10 @@ export async function createInitialAccessToken(
   const initial_access_token = random(32).toString('base64url');
   const token_id = random(9).toString('base64url');
   const shown = { token_id, label, uses_left: uses, expires_at: secondsAfter(now, expires_in) };
+  const detail = { token_id, ...changeOf(undefined, { label, uses_left: uses, expires_at: shown.expires_at }) };
   await transact(db, async (trx) => {
     await initialAccessTokens.insert(trx, { ...shown, hash: sha256(initial_access_token), created_at: now });
-    await record(trx, { event: 'registration_token_created', detail: { token_id } }, by, now);
+    await record(trx, { event: 'registration_token_created', detail }, by, now);
   });
   return { ...shown, initial_access_token };
 }

@@ -1,7 +1,7 @@
 /** Registration: from metadata to a client, and its changes. Who may register what is decided before. */
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
-import { record, type Actor } from '../events/index.ts';
+import { changeOf, record, type Actor } from '../events/index.ts';
 import {
   clientId,
   clientMetadata,
@@ -12,7 +12,7 @@ import {
   type ClientMetadata,
   type ClientMetadataInput,
 } from '../protocol/client-metadata.ts';
-import { numericDate } from '../protocol/numeric-date.ts';
+import { numericDate, secondsAfter } from '../protocol/numeric-date.ts';
 import { formatScope, parseScope } from '../protocol/scope.ts';
 import * as logos from '../store/client-logos.ts';
 import * as clients from '../store/clients.ts';
@@ -54,6 +54,9 @@ export async function register(deps: Needs, registration: Registration, by: Acto
   return transact(deps.db, (trx) => insertClient(deps, trx, registration, sector, OPERATORS, by, now));
 }
 
+/** Seconds that servers' clocks may be apart: a token issued right after a change is not taken for one from before. */
+export const CLOCK_SKEW = 5;
+
 /** Creates a client in a transaction of the caller's. @throws ClientExists, ZodError */
 export async function insertClient(
   deps: Needs,
@@ -69,13 +72,16 @@ export async function insertClient(
   identifiers.parse(registration);
   const client_id = registration.client_id ?? deps.random(16).toString('base64url');
   const client_secret = usesSecret(metadata) ? (registration.client_secret ?? newSecret(deps)) : undefined;
-  const made = { last_used_at: null, logo_hash: null, created_at: now, updated_at: now };
-  const row = { ...columnsOf(metadata), ...owner, client_id, ...made };
+  const made = { last_used_at: null, logo_hash: null, disabled_at: null, created_at: now, updated_at: now };
+  // What another client of this id was given in its time is not this one's.
+  const tokens_since = secondsAfter(now, -CLOCK_SKEW);
+  const row = { ...columnsOf(metadata), ...owner, client_id, ...made, tokens_since };
   if (!(await clients.insert(trx, row))) throw new ClientExists(client_id);
   if (row.logo_uri !== null) await logos.want(trx, client_id, now);
   if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
-  await record(trx, { event: 'client_created', client_id }, by, now);
-  return withSecret(describeClient(row), client_secret);
+  const document = describeClient(row);
+  await record(trx, { event: 'client_created', client_id, detail: changeOf(undefined, document) }, by, now);
+  return withSecret(document, client_secret);
 }
 
 /** Replaces all metadata of a client, and gives it a secret when it now needs one. @throws ZodError */
@@ -96,8 +102,10 @@ export async function replaceClient(
   await change(trx, present, columns, now);
   const client_secret = usesSecret(metadata) && present.secrets.length === 0 ? newSecret(deps) : undefined;
   if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
-  await record(trx, { event: 'client_updated', client_id }, by, now);
-  return withSecret(describeClient({ ...present, ...columns }), client_secret);
+  const written = describeClient({ ...present, ...columns });
+  const detail = changeOf(describeClient(present), written);
+  await record(trx, { event: 'client_updated', client_id, detail }, by, now);
+  return withSecret(written, client_secret);
 }
 
 /** Writes what changed, and what follows from it. */
@@ -134,19 +142,32 @@ export async function updateClient(
     requireSector(metadata, present, sector);
     const columns = { ...columnsOf(metadata), updated_at: now };
     await change(trx, present, columns, now);
-    await record(trx, { event: 'client_updated', client_id }, by, now);
-    return describeClient({ ...present, ...columns });
+    const written = describeClient({ ...present, ...columns });
+    const detail = changeOf(describeClient(present), written);
+    await record(trx, { event: 'client_updated', client_id, detail }, by, now);
+    return written;
   });
 }
 
 /** Deletes a client and ends everything it was granted. */
 export const removeClient = (deps: Needs, client_id: string, by: Actor, now: Date): Promise<boolean> =>
-  transact(deps.db, async (trx) => (await clients.remove(trx, client_id)) && endClient(trx, client_id, by, now));
+  transact(deps.db, async (trx) => {
+    const present = await clients.findLocked(trx, client_id);
+    if (!present) return false;
+    await clients.remove(trx, client_id);
+    return endClient(trx, client_id, by, now, describeClient(present));
+  });
 
 /** What follows from a client's deletion. */
-export async function endClient(trx: Trx, client_id: string, by: Actor, now: Date): Promise<true> {
+export async function endClient(
+  trx: Trx,
+  client_id: string,
+  by: Actor,
+  now: Date,
+  before?: ClientDocument,
+): Promise<true> {
   await grants.revokeAllOf(trx, { client_id }, 'client_deleted', now);
-  await record(trx, { event: 'client_deleted', client_id }, by, now);
+  await record(trx, { event: 'client_deleted', client_id, detail: changeOf(before, undefined) }, by, now);
   return true;
 }
 
@@ -223,7 +244,14 @@ const OPTIONAL = [
 
 type Columns = Omit<
   clients.ClientRow,
-  'client_id' | 'created_at' | 'updated_at' | 'last_used_at' | 'logo_hash' | keyof Owner
+  | 'client_id'
+  | 'created_at'
+  | 'updated_at'
+  | 'last_used_at'
+  | 'logo_hash'
+  | 'disabled_at'
+  | 'tokens_since'
+  | keyof Owner
 >;
 
 /** Metadata as columns: absent optional members are null, scope is a list. */

@@ -2,20 +2,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
-import { record, type Actor } from '../events/index.ts';
+import { changeOf, record, type Actor } from '../events/index.ts';
 import { MEMBERSHIP_CLAIMS } from '../protocol/claims.ts';
 import { MAX_TOKEN_TTL } from '../protocol/client-metadata.ts';
 import { isResource } from '../protocol/resource.ts';
-import { isScopeToken, OPENID } from '../protocol/scope.ts';
+import { isBuiltInScope, isScopeToken } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import * as clients from '../store/clients.ts';
+import * as consents from '../store/consents.ts';
 import { transact } from '../store/db.ts';
+import * as grants from '../store/grants.ts';
 import * as resources from '../store/resources.ts';
 import * as scopes from '../store/scopes.ts';
 
 type Needs = Pick<Deps, 'config' | 'db'>;
 
-/** Every flow of OpenID Connect asks for this scope, so it stays. */
+/** The server itself needs this scope (every flow of OpenID Connect, the admin API): it stays as it is. */
 export class ScopeProtected extends Error {}
 
 /** A resource names a client that there is not. */
@@ -24,7 +26,8 @@ export class ClientUnknown extends Error {}
 const scopeToken = z.string().max(200).refine(isScopeToken, 'must be a scope token (RFC 6749 §3.3)');
 const text = z.string().min(1).max(500).nullable();
 
-const scopeFields = z.strictObject({
+/** A scope as it is written. */
+export const scopeFields = z.strictObject({
   name: scopeToken,
   /** What the consent page says of it. */
   description: text.default(null),
@@ -34,7 +37,8 @@ const scopeFields = z.strictObject({
   for_machines: z.boolean().default(true),
 });
 
-const resourceFields = z.strictObject({
+/** A resource as it is written. */
+export const resourceFields = z.strictObject({
   resource: z.string().refine(isResource, 'must be an absolute URI without a fragment (RFC 8707 §2)'),
   name: text.default(null),
   /** The client as which the resource server itself introspects. */
@@ -50,7 +54,10 @@ const resourceFields = z.strictObject({
 export type ScopeChanges = Partial<Omit<scopes.Scope, 'name'>>;
 export type ResourceChanges = Partial<Omit<resources.Resource, 'resource'>>;
 
-/** Creates a scope, or replaces what is named of it; the rest stays. @throws ZodError */
+/**
+ * Creates a scope, or replaces what is named of it; the rest stays. Of a built-in one only the description can change.
+ * @throws ZodError, ScopeProtected
+ */
 export function putScope(
   deps: Needs,
   name: string,
@@ -59,21 +66,36 @@ export function putScope(
   now: Date,
 ): Promise<scopes.Scope> {
   return transact(deps.db, async (trx) => {
-    const present = await scopes.find(trx, name);
+    const present = await scopes.findLocked(trx, name);
     const scope = scopeFields.parse({ ...present, ...changes, name });
     if (isDeepStrictEqual(scope, present)) return scope;
+    if (
+      present &&
+      isBuiltInScope(name) &&
+      !isDeepStrictEqual({ ...scope, description: present.description }, present)
+    ) {
+      throw new ScopeProtected(`of the scope ${name} only the description can change`);
+    }
     await scopes.put(trx, scope);
-    await record(trx, { event: 'scope_changed', detail: { name } }, by, now);
+    await record(trx, { event: 'scope_changed', detail: { name, ...changeOf(present, scope) } }, by, now);
     return scope;
   });
 }
 
-/** Deletes a scope; nobody is granted it from then on. False when there is none. @throws ScopeProtected */
+/**
+ * Deletes a scope: nobody is granted it from then on, and no grant, consent or token has it any more. A grant that had no
+ * other ends. Clients and resources go on naming it, which gives nothing: a resource that named no other would take any.
+ * False when there is none. @throws ScopeProtected
+ */
 export function removeScope(deps: Needs, name: string, by: Actor, now: Date): Promise<boolean> {
-  if (name === OPENID) throw new ScopeProtected(`the scope ${OPENID} cannot be deleted`);
+  if (isBuiltInScope(name)) throw new ScopeProtected(`the scope ${name} cannot be deleted`);
   return transact(deps.db, async (trx) => {
+    const before = await scopes.find(trx, name);
     if (!(await scopes.remove(trx, name))) return false;
-    await record(trx, { event: 'scope_changed', detail: { name } }, by, now);
+    await consents.dropScope(trx, name);
+    const grants_changed = await grants.dropScope(trx, name, now);
+    const detail = { name, grants_changed, ...changeOf(before, undefined) };
+    await record(trx, { event: 'scope_deleted', detail }, by, now);
     return true;
   });
 }
@@ -87,10 +109,10 @@ export function putResource(
   now: Date,
 ): Promise<resources.Resource> {
   return transact(deps.db, async (trx) => {
-    const present = await resources.find(trx, name);
+    const present = await resources.findLocked(trx, name);
     const resource = resourceFields.parse({ ...present, ...changes, resource: name });
     const alg = resource.access_token_signing_alg;
-    if (alg !== null && !deps.config.SIGNING_ALGS.includes(alg)) {
+    if (alg !== null && alg !== present?.access_token_signing_alg && !deps.config.SIGNING_ALGS.includes(alg)) {
       const message = `must be one of SIGNING_ALGS: ${deps.config.SIGNING_ALGS.join(', ')}`;
       throw new z.ZodRealError([{ code: 'custom', path: ['access_token_signing_alg'], message, input: alg }]);
     }
@@ -100,16 +122,23 @@ export function putResource(
       throw new ClientUnknown(`there is no client ${client_id}`);
     }
     await resources.put(trx, resource);
-    await record(trx, { event: 'resource_changed', detail: { name } }, by, now);
+    await record(trx, { event: 'resource_changed', detail: { name, ...changeOf(present, resource) } }, by, now);
     return resource;
   });
 }
 
-/** Deletes a resource: nobody can ask for it, and what was granted before has no scope there. False when there is none. */
+/**
+ * Deletes a resource: nobody can ask for it, and tokens for it are dead. Grants lose it, and one that was for no other
+ * ends, since without any it would be for us. False when there is none.
+ */
 export function removeResource(deps: Needs, name: string, by: Actor, now: Date): Promise<boolean> {
   return transact(deps.db, async (trx) => {
+    const before = await resources.find(trx, name);
     if (!(await resources.remove(trx, name))) return false;
-    await record(trx, { event: 'resource_changed', detail: { name } }, by, now);
+    await consents.dropResource(trx, name);
+    const grants_changed = await grants.dropResource(trx, name, now);
+    const detail = { name, grants_changed, ...changeOf(before, undefined) };
+    await record(trx, { event: 'resource_deleted', detail }, by, now);
     return true;
   });
 }

@@ -7,6 +7,9 @@ import type { Deps } from '../deps.ts';
 import type { OAuthError } from '../protocol/error.ts';
 import { append, type AuditRow } from '../store/audit-log.ts';
 import type { Db, Trx } from '../store/db.ts';
+import type { Change } from './change.ts';
+
+export { changeOf } from './change.ts';
 
 /** Who asked, as far as the door can tell. */
 export interface Requester {
@@ -24,6 +27,13 @@ export type AuditEvent =
       detail: { amr?: string[]; via: string };
     }
   | { event: 'sign_out'; sub: string; detail: { sid: string; grants_revoked: number } }
+  | { event: 'sign_out_everywhere'; sub: string; detail: { sessions_ended: number; grants_revoked: number } }
+  | {
+      event: 'access_revoked';
+      sub: string;
+      detail: { sessions_ended: number; grants_revoked: number; consents_withdrawn: number };
+    }
+  | { event: 'consent_withdrawn'; sub: string; client_id: string; detail: { grants_revoked: number } }
   | {
       event: 'consent' | 'consent_denied';
       sub: string;
@@ -39,14 +49,22 @@ export type AuditEvent =
   | { event: 'authorization_revoked'; sub: string | null; client_id: string; detail: { gid?: string; jti?: string } }
   | { event: 'code_replay' | 'refresh_token_reuse'; client_id: string; detail: { gid: string | null } }
   | {
-      event: 'user_created' | 'user_updated' | 'user_disabled' | 'user_enabled' | 'user_deleted' | 'password_changed';
+      event:
+        'user_created' | 'user_disabled' | 'user_enabled' | 'user_deleted' | 'password_changed' | 'password_deleted';
       sub: string;
     }
-  | { event: 'client_created' | 'client_updated' | 'client_deleted'; client_id: string }
+  | {
+      event: 'user_updated';
+      sub: string;
+      /** Names before and after; of claims only which changed, since they say what somebody is like. */
+      detail: { before: Record<string, unknown>; after: Record<string, unknown>; claims: readonly string[] };
+    }
+  | { event: 'client_created' | 'client_updated' | 'client_deleted'; client_id: string; detail: Change }
+  | { event: 'client_disabled' | 'client_enabled'; client_id: string }
   | { event: 'client_secret_added' | 'client_secret_deleted'; client_id: string; detail: { secret_id: string } }
-  | { event: 'key_rotated' | 'key_retired'; detail: { kid: string; alg?: string } }
+  | { event: 'key_rotated' | 'key_retired'; detail: { kid: string; alg?: string } & Change }
   | { event: 'key_withdrawn' | 'key_restored' | 'key_erased' | 'key_removed'; detail: { kid: string } }
-  | { event: 'registration_token_created' | 'registration_token_deleted'; detail: { token_id: string } }
+  | { event: 'registration_token_created' | 'registration_token_deleted'; detail: { token_id: string } & Change }
   | {
       event: 'group_created' | 'group_updated' | 'group_deleted';
       detail: { group_id: string; before?: object; after?: object };
@@ -57,7 +75,9 @@ export type AuditEvent =
       detail: { role_id: string; before?: object; after?: object };
     }
   | { event: 'role_given' | 'role_taken'; sub: string | null; detail: { role_id: string; group_id?: string } }
-  | { event: 'scope_changed' | 'resource_changed'; detail: { name: string } };
+  | { event: 'scope_changed' | 'resource_changed'; detail: { name: string } & Change }
+  | { event: 'scope_deleted' | 'resource_deleted'; detail: { name: string; grants_changed: number } & Change }
+  | { event: 'logout_notice_retried' | 'logout_notice_deleted'; client_id: string; detail: { notice_id: string } };
 
 /** Who did it: a request from outside, or an operator at the command line. */
 export type Actor = Requester | { actor: string } | (Requester & { actor: string });

@@ -46,10 +46,12 @@ export async function authorizationOf(
   granted: GrantedToPerson,
   narrowed: Pick<Authorization, 'scope' | 'resource' | 'refresh_token' | 'giveBack'> & { nonce: string | null },
 ): Promise<Authorization> {
-  const { scope, resource, nonce, refresh_token, giveBack } = narrowed;
+  const { resource, nonce, refresh_token, giveBack } = narrowed;
   const { grant_id, sub, sid, auth_time, acr, amr, expires_at } = granted;
   const known = await deps.directory.scopes();
   const resources = await deps.directory.resources();
+  // What was deleted while this request was on its way is not given.
+  const scope = narrowed.scope.filter((name) => known.has(name));
   const told = { ...granted, ...membershipsFor(client, granted, resources) };
   const claims = claimsFor(told, scope, known);
   const requested_claims = requestedClaims(told, granted.requested_claims?.id_token, known);

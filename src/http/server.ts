@@ -71,7 +71,8 @@ export function createServer(deps: Needs): FastifyInstance {
     routerOptions: {
       // The doors parse strictly themselves; what is kept here is the text.
       querystringParser: (text: string) => ({ text }),
-      maxParamLength: 200,
+      // A resource's URI of 2000 characters (protocol/resource.ts), each of them percent-encoded.
+      maxParamLength: 6000,
     },
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,

@@ -15,7 +15,15 @@ import type { Secrets } from './secrets.ts';
 import { isGood, isPublished, place, signerOf, stateOf, type PlacedKey } from './state.ts';
 
 export { keepKeys } from './schedule.ts';
-export { ensureKeys, retireKey, rotateKey, unreadableKeys, type Retirement } from './rotation.ts';
+export {
+  ensureKeys,
+  makeKey,
+  retireKey,
+  rotateKey,
+  unreadableKeys,
+  type MadeKey,
+  type Retirement,
+} from './rotation.ts';
 export { isSaltReadable } from './pairwise.ts';
 export { JWKS_MAX_AGE, keyStates, type KeyState } from './state.ts';
 

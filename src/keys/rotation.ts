@@ -1,6 +1,6 @@
 /** Making keys, replacing them and taking them out of use: one writer at a time, each change with its audit event. */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
-import { record, type Actor } from '../events/index.ts';
+import { changeOf, record, type Actor } from '../events/index.ts';
 import type { KeyAlg } from '../protocol/key-alg.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { transact, type Db } from '../store/db.ts';
@@ -50,16 +50,17 @@ export async function rotateKey(
   alg: KeyAlg,
   by: Actor,
   now: Date,
-  { immediately = false }: { immediately?: boolean } = {},
+  { immediately = false, made }: { immediately?: boolean; made?: MadeKey } = {},
 ): Promise<{ kid: string; activates_at: Date }> {
-  const key = await makeKey(secrets, alg, now);
+  const key = made ?? (await makeKey(secrets, alg, now));
   return transact(db, async (trx) => {
     await store.lock(trx);
     // Where nothing signs yet, there is nobody to wait for.
     const signs = signerOf(place(await store.all(trx)), alg, now) !== undefined;
     const activates_at = immediately || !signs ? now : secondsAfter(now, PUBLISH_BEFORE_USE);
     await store.insert(trx, { ...key, activates_at });
-    await record(trx, { event: 'key_rotated', detail: { kid: key.kid, alg } }, by, now);
+    const detail = { kid: key.kid, alg, ...changeOf(undefined, { activates_at }) };
+    await record(trx, { event: 'key_rotated', detail }, by, now);
     return { kid: key.kid, activates_at };
   });
 }
@@ -83,20 +84,23 @@ export async function retireKey(
   kid: string,
   by: Actor,
   now: Date,
+  { made }: { made?: MadeKey | undefined } = {},
 ): Promise<Retirement | undefined> {
   const row = (await store.all(db)).find((key) => key.kid === kid && key.retired_at === null);
   if (!row) return undefined;
   const { alg } = row;
   // Outside the transaction, since an RSA key takes a while; and whether it is needed is only known inside.
-  const spare = await makeKey(secrets, alg, now);
+  const spare = made ?? (await makeKey(secrets, alg, now));
   return transact(db, async (trx) => {
     await store.lock(trx);
     const inUse = signerOf(place(await store.all(trx)), alg, now)?.row.kid === kid;
     if (!(await store.retire(trx, kid, now))) return undefined;
-    await record(trx, { event: 'key_retired', detail: { kid, alg } }, by, now);
+    const change = changeOf({ retired_at: null, in_use: inUse }, { retired_at: now, in_use: false });
+    await record(trx, { event: 'key_retired', detail: { kid, alg, ...change } }, by, now);
     if (!inUse) return { kid, alg, replacement: null };
     await store.insert(trx, { ...spare, activates_at: now });
-    await record(trx, { event: 'key_rotated', detail: { kid: spare.kid, alg } }, by, now);
+    const detail = { kid: spare.kid, alg, ...changeOf(undefined, { activates_at: now }) };
+    await record(trx, { event: 'key_rotated', detail }, by, now);
     return { kid, alg, replacement: spare.kid };
   });
 }
@@ -114,12 +118,11 @@ function isReadable({ kid, sealed_private_key }: store.KeyRow, secrets: Secrets)
   }
 }
 
+/** A new key, of which it is not said when it activates. */
+export type MadeKey = Omit<store.NewKeyRow, 'activates_at'>;
+
 /** A new key pair, sealed. It activates when the caller says. */
-export async function makeKey(
-  secrets: Secrets,
-  alg: KeyAlg,
-  now: Date,
-): Promise<Omit<store.NewKeyRow, 'activates_at'>> {
+export async function makeKey(secrets: Secrets, alg: KeyAlg, now: Date): Promise<MadeKey> {
   // The curve is of ECDH-ES, the length of RSA: each ignores the other's.
   const { publicKey, privateKey } = await generateKeyPair(alg, {
     extractable: true,

@@ -20,6 +20,29 @@ export interface ClaimsRule {
 export const OPENID = 'openid';
 export const OFFLINE_ACCESS = 'offline_access';
 
+/** What the scopes of the admin API are about: `clients` gives `clients:read` and `clients:write`. */
+export const ADMIN_SUBJECTS = [
+  'clients',
+  'users',
+  'groups',
+  'roles',
+  'scopes',
+  'resources',
+  'grants',
+  'sessions',
+  'tokens',
+  'keys',
+  'audit',
+  'settings',
+] as const;
+
+const ADMIN_SCOPES: ReadonlySet<string> = new Set(
+  ADMIN_SUBJECTS.flatMap((subject) => [`${subject}:read`, `${subject}:write`]),
+);
+
+/** Is it one that the server itself gives a meaning? */
+export const isBuiltInScope = (name: string): boolean => name === OPENID || ADMIN_SCOPES.has(name);
+
 const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
 /** Is it one token of a scope (RFC 6749 Appendix A.4)? */

@@ -3,7 +3,7 @@
  * door, who may sign in to users.
  */
 import type { Deps } from '../deps.ts';
-import { record, type Requester } from '../events/index.ts';
+import { record, type Actor, type Requester } from '../events/index.ts';
 import { accessDenied } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { transact, type Trx } from '../store/db.ts';
@@ -33,10 +33,14 @@ export async function findSessions(
 ): Promise<store.LiveSession[]> {
   const keys = handles.slice(0, MAX_SESSIONS).flatMap((handle) => readHandle(handle) ?? []);
   if (keys.length === 0) return [];
-  const live = await store.findLive(db, keys, now, secondsAfter(now, -config.SESSION_IDLE_TTL));
+  const live = await store.findLive(db, keys, now, idleSince(config, now));
   const inOrder = keys.flatMap((key) => live.find(({ hash }) => hash.equals(key.hash)) ?? []);
   return inOrder.filter(({ sub }, index) => inOrder.findIndex((other) => other.sub === sub) === index);
 }
+
+/** A browser's session that was not in use since then is idle, and counts no more. */
+export const idleSince = ({ SESSION_IDLE_TTL }: Pick<Deps['config'], 'SESSION_IDLE_TTL'>, now: Date): Date =>
+  secondsAfter(now, -SESSION_IDLE_TTL);
 
 /** Notes that a session is in use. The others of its browser are not, and grow idle. */
 export async function noteUse({ db }: Pick<Deps, 'db'>, session: store.LiveSession, now: Date): Promise<void> {
@@ -109,13 +113,29 @@ export async function endSession({ db }: Pick<Deps, 'db'>, session: Ended, by: R
   await transact(db, (trx) => endIn(trx, session, by, now));
 }
 
+/** The same by its sid, if it is of whom is named. False when there is no live one. */
+export function endSessionOf(
+  { db }: Pick<Deps, 'db'>,
+  sid: string,
+  whose: { sub?: string | undefined },
+  by: Actor,
+  now: Date,
+): Promise<boolean> {
+  return transact(db, async (trx) => {
+    const session = await store.find(trx, sid);
+    if (!session || session.ended_at !== null || session.sub !== (whose.sub ?? session.sub)) return false;
+    await endIn(trx, session, by, now);
+    return true;
+  });
+}
+
 /** The same, in a transaction of the caller's. */
-export async function endIn(trx: Trx, { sid, sub }: Ended, by: Requester, now: Date): Promise<void> {
+export async function endIn(trx: Trx, { sid, sub }: Ended, by: Actor, now: Date): Promise<void> {
   // The session first: a grant being made at this moment holds its row, and is seen by the next statement.
   // So is the row of a sign-in that took the session over while the first attempt waited for it.
   if (!(await store.end(trx, sid, now)) && !(await store.end(trx, sid, now))) return;
   // Before the grants are revoked or not: whoever was granted something knew this session.
   await notices.enqueue(trx, [sid], now);
-  const grants_revoked = await grants.revokeOfSession(trx, sid, 'sign_out', now);
+  const grants_revoked = await grants.revokeOfSessions(trx, [sid], 'sign_out', now);
   await record(trx, { event: 'sign_out', sub, detail: { sid, grants_revoked } }, by, now);
 }

@@ -1,6 +1,8 @@
 /** Telling clients that a session ended (OpenID Connect Back-Channel Logout): one attempt each, and what follows from it. */
 import type { Deps } from '../deps.ts';
+import { record, type Actor } from '../events/index.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
+import { transact } from '../store/db.ts';
 import * as notices from '../store/logout-notices.ts';
 import { issueLogoutToken } from '../tokens/logout-token.ts';
 
@@ -71,4 +73,22 @@ async function deliver(deps: Needs, notice: notices.Due, now: Date): Promise<voi
     await notices.failed(deps.db, notice_id, outcome);
     deps.log.warn({ err: error, client_id, attempts, dead }, 'a client could not be told of a sign-out');
   }
+}
+
+/** Sends a notice that was given up again, at the worker's next turn. False when there is none such. */
+export function retryNotice({ db }: Pick<Needs, 'db'>, notice_id: string, by: Actor, now: Date): Promise<boolean> {
+  return transact(db, async (trx) => {
+    const revived = await notices.revive(trx, notice_id, now);
+    if (revived) await record(trx, { event: 'logout_notice_retried', ...revived, detail: { notice_id } }, by, now);
+    return revived !== undefined;
+  });
+}
+
+/** Forgets a notice that was given up. False when there is none such. */
+export function removeNotice({ db }: Pick<Needs, 'db'>, notice_id: string, by: Actor, now: Date): Promise<boolean> {
+  return transact(db, async (trx) => {
+    const removed = await notices.removeDead(trx, notice_id);
+    if (removed) await record(trx, { event: 'logout_notice_deleted', ...removed, detail: { notice_id } }, by, now);
+    return removed !== undefined;
+  });
 }

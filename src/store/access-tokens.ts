@@ -20,7 +20,12 @@ export async function insert(db: Db, token: OpaqueToken): Promise<void> {
   await db.insertInto('access_tokens').values(token).execute();
 }
 
-type LiveToken = OpaqueToken & Pick<Grant, 'requested_claims'> & { member: Member | null };
+/** With what its grant still has, null for one without a grant; and with its person, where that was asked for. */
+export type LiveToken = OpaqueToken &
+  Pick<Grant, 'requested_claims'> & {
+    granted: Pick<Grant, 'scope' | 'resource'> | null;
+    member: Member | null;
+  };
 
 /**
  * An opaque token that works now: not revoked, and neither its grant nor its session has ended. What its person belongs to
@@ -39,7 +44,10 @@ export async function findLive(
           select json_build_object('claims', u.claims, 'memberships', ${membershipsOf(sql.ref('u.sub'))})
           from users u where u.sub = t.sub) end`;
   const { rows } = await sql<LiveToken>`
-    select t.*, g.requested_claims, ${member} as member from access_tokens t
+    select t.*, g.requested_claims,
+      case when t.grant_id is not null then json_build_object('scope', g.scope, 'resource', g.resource) end as granted,
+      ${member} as member
+    from access_tokens t
     left join grants g on g.expires_bucket = t.grant_bucket and g.grant_id = t.grant_id
     where t.expires_bucket = ${key.expires_bucket} and t.hash = ${key.hash}
       and t.revoked_at is null and t.expires_at > ${now}
@@ -50,8 +58,11 @@ export async function findLive(
   return rows[0];
 }
 
-/** An opaque token in any state: for its revocation. */
-export const find = (db: Db, { expires_bucket, hash }: HandleKey): Promise<OpaqueToken | undefined> =>
+/** An opaque token in any state: for its revocation, and for operators. */
+export const find = (
+  db: Db,
+  { expires_bucket, hash }: HandleKey,
+): Promise<Selectable<Database['access_tokens']> | undefined> =>
   db
     .selectFrom('access_tokens')
     .selectAll()

@@ -1,5 +1,8 @@
-/** The audit log: append only. */
+/** The audit log: append only. What is past its retention is swept. */
+import type { Selectable } from 'kysely';
 import type { Db, Trx } from './db.ts';
+import { isSerial, keysetPage, type Keyset, type KeysetPage } from './listing.ts';
+import type { Database } from './schema.ts';
 
 /** One event, and who did it to whom. */
 export interface AuditRow {
@@ -21,3 +24,56 @@ export async function append(db: Db | Trx, row: AuditRow): Promise<void> {
     .values({ at, event, sub, client_id, actor, ip, request_id, detail: JSON.stringify(detail) })
     .execute();
 }
+
+export type AuditEvent = Selectable<Database['audit_events']>;
+
+/** What the log can be narrowed by. */
+export interface AuditFilters {
+  event?: string | undefined;
+  sub?: string | undefined;
+  client_id?: string | undefined;
+  actor?: string | undefined;
+  ip?: string | undefined;
+  request_id?: string | undefined;
+  /** From this moment on. */
+  since?: Date | undefined;
+  /** Before this moment. */
+  until?: Date | undefined;
+}
+
+/** One page of the log. */
+export function page(
+  db: Db,
+  { since, until, ...equal }: AuditFilters,
+  keyset: Keyset,
+): Promise<KeysetPage<AuditEvent>> {
+  let query = db.selectFrom('audit_events').selectAll();
+  for (const column of ['event', 'sub', 'client_id', 'actor', 'ip', 'request_id'] as const) {
+    const value = equal[column];
+    if (value !== undefined) query = query.where(column, '=', value);
+  }
+  if (since) query = query.where('at', '>=', since);
+  if (until) query = query.where('at', '<', until);
+  return keysetPage(query, keyset);
+}
+
+/** The order of the log: of time, and of writing where that is the same. */
+export const BY_TIME = ['at', 'event_id'] as const;
+
+/** Events one by one, newest first, read in pages so that none is held for long. */
+export async function* read(db: Db, filters: AuditFilters): AsyncGenerator<AuditEvent, void, undefined> {
+  let after: Array<string | number> | undefined;
+  do {
+    const { rows, more, last } = await page(db, filters, { columns: BY_TIME, descending: true, after, limit: PAGE });
+    yield* rows;
+    after = more ? last : undefined;
+  } while (after);
+}
+
+const PAGE = 500;
+
+/** One event. */
+export const find = async (db: Db, event_id: string): Promise<AuditEvent | undefined> =>
+  isSerial(event_id)
+    ? db.selectFrom('audit_events').selectAll().where('event_id', '=', event_id).executeTakeFirst()
+    : undefined;

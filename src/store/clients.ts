@@ -47,17 +47,19 @@ export const list = (db: Db, limit: number, after = ''): Promise<ClientRow[]> =>
 export interface ClientFilters {
   client_name?: string | undefined;
   registered_by?: 'operator' | 'self' | undefined;
+  disabled?: boolean | undefined;
 }
 
 /** One page of them. */
 export function page(
   db: Db,
-  { client_name, registered_by }: ClientFilters,
+  { client_name, registered_by, disabled }: ClientFilters,
   keyset: Keyset,
 ): Promise<KeysetPage<ClientRow>> {
   let query = db.selectFrom('clients').selectAll();
   if (client_name !== undefined) query = query.where('client_name', '=', client_name);
   if (registered_by !== undefined) query = query.where('registered_by', '=', registered_by);
+  if (disabled !== undefined) query = query.where('disabled_at', disabled ? 'is not' : 'is', null);
   return keysetPage(query, keyset);
 }
 

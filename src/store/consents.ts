@@ -1,6 +1,7 @@
 /** Consents: what a person has agreed to, once per client and resource. They outlive the grants made under them. */
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Db, Trx } from './db.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
 
 /** Whose consent, to whom, for what. */
 export interface ConsentKey {
@@ -39,4 +40,92 @@ export async function remember(trx: Trx, key: ConsentKey, { scope, claims }: Agr
       scope = array(select distinct unnest(consents.scope || excluded.scope)),
       claims = array(select distinct unnest(consents.claims || excluded.claims)),
       updated_at = excluded.updated_at`.execute(trx);
+}
+
+/** Everything that a person has agreed to with one client: an entry for each set of resources. */
+export interface ConsentOf {
+  client_id: string;
+  client_name: string | null;
+  agreed: Array<{ resource: string; scope: string[]; claims: string[]; updated_at: string }>;
+}
+
+const consentsOf = (db: Db, sub: string) =>
+  db
+    .selectFrom('consents')
+    .select([
+      'client_id',
+      sql<string | null>`(select client_name from clients c where c.client_id = consents.client_id)`.as('client_name'),
+      sql<ConsentOf['agreed']>`json_agg(json_build_object('resource', resource, 'scope', scope, 'claims', claims,
+        'updated_at', updated_at))`.as('agreed'),
+    ])
+    .where('sub', '=', sub)
+    .groupBy('client_id');
+
+/** One page of a person's consents. */
+export const page = (db: Db, sub: string, keyset: Keyset): Promise<KeysetPage<ConsentOf>> =>
+  keysetPage(consentsOf(db, sub), keyset);
+
+/** What a person has agreed to with a client. */
+export const findOf = (db: Db, sub: string, client_id: string): Promise<ConsentOf | undefined> =>
+  consentsOf(db, sub).where('client_id', '=', client_id).executeTakeFirst();
+
+/** How much a withdrawal ended. */
+export interface Withdrawn {
+  consents: number;
+  grants: number;
+}
+
+/** Withdraws what a person agreed to with a client, and revokes what it was granted, in one statement. */
+export async function withdraw(trx: Trx, sub: string, client_id: string, now: Date): Promise<Withdrawn> {
+  const { rows } = await sql<Withdrawn>`
+    with withdrawn as (
+      delete from consents where sub = ${sub} and client_id = ${client_id} returning 1
+    ), revoked as (
+      update grants set revoked_at = ${now}, revoked_for = 'consent_withdrawn'
+      where sub = ${sub} and client_id = ${client_id} and revoked_at is null returning 1
+    )
+    select (select count(*) from withdrawn)::int as consents, (select count(*) from revoked)::int as grants`.execute(
+    trx,
+  );
+  return rows[0]!;
+}
+
+/** Forgets everything that a person agreed to; returns with how many clients. Their grants end by their own verb. */
+export async function removeAllOf(trx: Trx, sub: string): Promise<number> {
+  const rows = await trx.deleteFrom('consents').where('sub', '=', sub).returning('client_id').execute();
+  return new Set(rows.map(({ client_id }) => client_id)).size;
+}
+
+/** Takes a scope out of everything that was agreed: made again, it is asked for again. */
+export const dropScope = (trx: Trx, name: string): Promise<void> =>
+  pageByPage(
+    trx,
+    (page) => sql`
+    update consents c set scope = array_remove(c.scope, ${name}) from (${page}) p
+    where (c.sub, c.client_id, c.resource) = (p.sub, p.client_id, p.resource) and c.scope @> array[${name}::text]`,
+  );
+
+/** Forgets every consent that was for a resource, alone or with others. */
+export const dropResource = (trx: Trx, resource: string): Promise<void> =>
+  pageByPage(
+    trx,
+    (page) => sql`
+    delete from consents c using (${page}) p
+    where (c.sub, c.client_id, c.resource) = (p.sub, p.client_id, p.resource)
+      and ${resource} = any(string_to_array(c.resource, ' '))`,
+  );
+
+const PAGE = 20_000;
+
+/** Runs a change over every consent, so many at a time that each statement is short. */
+async function pageByPage(trx: Trx, change: (page: RawBuilder<unknown>) => RawBuilder<unknown>): Promise<void> {
+  for (let after: ConsentKey | undefined = { sub: '', client_id: '', resource: '' }; after;) {
+    const beyond = sql`(sub, client_id, resource) > (${after.sub}, ${after.client_id}, ${after.resource})`;
+    const page = sql`
+      select sub, client_id, resource from consents where ${beyond} order by sub, client_id, resource limit ${PAGE}`;
+    const last: { rows: ConsentKey[] } = await sql<ConsentKey>`
+      select * from (${page}) page order by sub desc, client_id desc, resource desc limit 1`.execute(trx);
+    await change(page).execute(trx);
+    [after] = last.rows;
+  }
 }

@@ -1,7 +1,8 @@
 /** Grants: the root row of one authorization. `revoked_at` on it ends its code, its refresh tokens and its access tokens. */
-import type { Selectable } from 'kysely';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
 import type { Db, Trx } from './db.ts';
-import { bucketOfId } from './handle.ts';
+import { bucketOf, bucketOfId } from './handle.ts';
+import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './listing.ts';
 import type { Database } from './schema.ts';
 
 export type Grant = Selectable<Database['grants']>;
@@ -12,10 +13,16 @@ export type RevokedFor =
   | 'refresh_token_reuse'
   | 'revocation'
   | 'sign_out'
+  | 'operator'
+  | 'consent_withdrawn'
   | 'password_change'
+  | 'password_deleted'
   | 'user_disabled'
   | 'user_deleted'
-  | 'client_deleted';
+  | 'client_deleted'
+  | 'client_disabled'
+  | 'scope_deleted'
+  | 'resource_deleted';
 
 /** A grant that can still give, by the id its tokens carry (`gid`). */
 export async function findLive(db: Db, grant_id: string, now: Date): Promise<Grant | undefined> {
@@ -31,14 +38,50 @@ export async function findLive(db: Db, grant_id: string, now: Date): Promise<Gra
     .executeTakeFirst();
 }
 
-/** Revokes one grant of this client, and says whose it was; undefined when it was dead, or another's. */
+/** A grant in any state, live or not, as long as it is kept. */
+export async function find(db: Db, grant_id: string): Promise<Grant | undefined> {
+  const expires_bucket = bucketOfId(grant_id);
+  if (expires_bucket === undefined) return undefined;
+  return db
+    .selectFrom('grants')
+    .selectAll()
+    .where('expires_bucket', '=', expires_bucket)
+    .where('grant_id', '=', grant_id)
+    .executeTakeFirst();
+}
+
+/** What narrows a list of grants. Those that merely ran out are in neither state: they are removed within a day. */
+export interface GrantFilters extends CreatedRange {
+  sub?: string | undefined;
+  client_id?: string | undefined;
+  state: 'live' | 'revoked';
+}
+
+/** One page of grants. */
+export function page(
+  db: Db,
+  { sub, client_id, state, ...range }: GrantFilters,
+  now: Date,
+  keyset: Keyset,
+): Promise<KeysetPage<Grant>> {
+  let query = createdWithin(db.selectFrom('grants').selectAll(), range);
+  if (sub !== undefined) query = query.where('sub', '=', sub);
+  if (client_id !== undefined) query = query.where('client_id', '=', client_id);
+  query =
+    state === 'revoked'
+      ? query.where('revoked_at', 'is not', null)
+      : query.where('revoked_at', 'is', null).where('expires_at', '>', now);
+  return keysetPage(query, keyset);
+}
+
+/** Revokes one grant, if it is of whom is named, and says whose it was; undefined when it was dead, or another's. */
 export async function revoke(
   db: Db,
   grant_id: string,
-  client_id: string,
+  { client_id, sub }: { client_id?: string | undefined; sub?: string | undefined },
   why: RevokedFor,
   now: Date,
-): Promise<Pick<Grant, 'sub'> | undefined> {
+): Promise<Pick<Grant, 'client_id' | 'sub'> | undefined> {
   const expires_bucket = bucketOfId(grant_id);
   if (expires_bucket === undefined) return undefined;
   return db
@@ -46,18 +89,19 @@ export async function revoke(
     .set({ revoked_at: now, revoked_for: why })
     .where('expires_bucket', '=', expires_bucket)
     .where('grant_id', '=', grant_id)
-    .where('client_id', '=', client_id)
+    .$if(client_id !== undefined, (query) => query.where('client_id', '=', client_id!))
+    .$if(sub !== undefined, (query) => query.where('sub', '=', sub!))
     .where('revoked_at', 'is', null)
-    .returning('sub')
+    .returning(['client_id', 'sub'])
     .executeTakeFirst();
 }
 
-/** Ends what a session gave, but for grants with offline_access, which outlive it. Returns how many. */
-export async function revokeOfSession(trx: Trx, sid: string, why: RevokedFor, now: Date): Promise<number> {
+/** Ends what sessions gave, but for grants with offline_access, which outlive them. Returns how many. */
+export async function revokeOfSessions(trx: Trx, sids: readonly string[], why: RevokedFor, now: Date): Promise<number> {
   const result = await trx
     .updateTable('grants')
     .set({ revoked_at: now, revoked_for: why })
-    .where('sid', '=', sid)
+    .where('sid', '=', sql<string>`any(${sids}::text[])`)
     .where('offline', '=', false)
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
@@ -79,4 +123,45 @@ export async function revokeAllOf(
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
+}
+
+/** Takes a scope out of every grant; one that had no other is revoked. Returns how many had it. */
+export const dropScope = (trx: Trx, name: string, now: Date): Promise<number> =>
+  inEveryBucket(
+    trx,
+    now,
+    (bucket) => sql`
+    update grants set scope = array_remove(scope, ${name}), offline = offline and ${name}::text <> 'offline_access',
+      revoked_at = case when scope <@ array[${name}::text] then ${now}::timestamptz end,
+      revoked_for = case when scope <@ array[${name}::text] then ${'scope_deleted' satisfies RevokedFor} end
+    where expires_bucket = ${bucket}::int and revoked_at is null and scope @> array[${name}::text]`,
+  );
+
+/** Takes a resource out of every grant; one that was for no other is revoked. Returns how many were for it. */
+export const dropResource = (trx: Trx, resource: string, now: Date): Promise<number> =>
+  inEveryBucket(
+    trx,
+    now,
+    (bucket) => sql`
+    update grants set resource = array_remove(resource, ${resource}),
+      revoked_at = case when resource <@ array[${resource}::text] then ${now}::timestamptz end,
+      revoked_for = case when resource <@ array[${resource}::text] then ${'resource_deleted' satisfies RevokedFor} end
+    where expires_bucket = ${bucket}::int and revoked_at is null and resource @> array[${resource}::text]`,
+  );
+
+/**
+ * Runs a change over the grants of each day, from those that end today: no index leads to a scope, and each statement
+ * has to be short. Returns how many rows changed.
+ */
+async function inEveryBucket(trx: Trx, now: Date, change: (bucket: number) => RawBuilder<unknown>): Promise<number> {
+  let changed = 0;
+  for (let after = bucketOf(now) - 1; ;) {
+    const { rows } = await sql<{ bucket: number | null }>`
+      select min(expires_bucket) as bucket from grants where expires_bucket > ${after}`.execute(trx);
+    const { bucket } = rows[0]!;
+    if (bucket === null) return changed;
+    const { numAffectedRows = 0n } = await change(bucket).execute(trx);
+    changed += Number(numAffectedRows);
+    after = bucket;
+  }
 }

@@ -1,6 +1,7 @@
 /** Initial access tokens (RFC 7591 §1.2): what lets a stranger register a client, so many times, until a day. */
 import { sql, type Selectable } from 'kysely';
 import type { Db, Trx } from './db.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
 import type { Database } from './schema.ts';
 
 export type InitialAccessToken = Selectable<Database['initial_access_tokens']>;
@@ -47,3 +48,14 @@ export async function remove(trx: Trx, token_id: string): Promise<boolean> {
   const result = await trx.deleteFrom('initial_access_tokens').where('token_id', '=', token_id).executeTakeFirst();
   return result.numDeletedRows > 0n;
 }
+
+export type ShownToken = Omit<InitialAccessToken, 'hash'>;
+const SHOWN = ['token_id', 'label', 'uses_left', 'created_at', 'expires_at'] as const;
+
+/** One page of them, but for their hashes. */
+export const page = (db: Db, keyset: Keyset): Promise<KeysetPage<ShownToken>> =>
+  keysetPage(db.selectFrom('initial_access_tokens').select(SHOWN), keyset);
+
+/** What is known of one token. */
+export const find = (db: Db, token_id: string): Promise<ShownToken | undefined> =>
+  db.selectFrom('initial_access_tokens').select(SHOWN).where('token_id', '=', token_id).executeTakeFirst();

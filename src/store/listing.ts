@@ -43,6 +43,23 @@ export async function keysetPage<DB, TB extends keyof DB, Row>(
 const keyOf = (value: unknown): string | number =>
   value instanceof Date ? value.toISOString() : typeof value === 'number' ? value : String(value);
 
+/** Rows made in a time: from its start, until before its end. */
+export interface CreatedRange {
+  created_after?: Date | undefined;
+  created_before?: Date | undefined;
+}
+
+/** Narrows a query to rows made in that time. */
+export function createdWithin<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  { created_after, created_before }: CreatedRange,
+): SelectQueryBuilder<DB, TB, Row> {
+  let narrowed = query;
+  if (created_after) narrowed = narrowed.where(sql<boolean>`created_at >= ${created_after}`);
+  if (created_before) narrowed = narrowed.where(sql<boolean>`created_at < ${created_before}`);
+  return narrowed;
+}
+
 /** How many rows a table has, roughly: what the planner thinks, which costs nothing. */
 export async function estimateRows(db: Db, table: keyof Database): Promise<number> {
   // Partitions carry the numbers of a partitioned table.
@@ -52,3 +69,6 @@ export async function estimateRows(db: Db, table: keyof Database): Promise<numbe
       select inhrelid from pg_inherits where inhparent = to_regclass(${table}))`.execute(db);
   return Math.round(rows[0]!.estimate);
 }
+
+/** Can it be the id of a row that Postgres counts? Others cannot even be compared with one. */
+export const isSerial = (id: string): boolean => /^\d{1,18}$/.test(id);

@@ -1,6 +1,7 @@
 /** The outbox of back-channel logout: written with the sign-out, emptied by a worker, never on anybody's request path. */
 import { sql, type Selectable } from 'kysely';
 import type { Db, Trx } from './db.ts';
+import { isSerial, keysetPage, type Keyset, type KeysetPage } from './listing.ts';
 import type { Database } from './schema.ts';
 
 export type LogoutNotice = Selectable<Database['logout_notices']>;
@@ -12,7 +13,8 @@ export async function enqueue(trx: Trx, sids: readonly string[], now: Date): Pro
     insert into logout_notices (client_id, sub, sid, next_at, created_at)
     select distinct g.client_id, g.sub, g.sid, ${now}::timestamptz, ${now}::timestamptz
     from grants g join clients c using (client_id)
-    where g.sid = any(${sids}::text[]) and g.expires_at > ${now} and c.backchannel_logout_uri is not null`.execute(trx);
+    where g.sid = any(${sids}::text[]) and g.expires_at > ${now} and c.backchannel_logout_uri is not null
+      and c.disabled_at is null`.execute(trx);
 }
 
 /** A notice with where it goes. */
@@ -77,3 +79,53 @@ export const dead = (db: Db, limit: number): Promise<LogoutNotice[]> =>
     .orderBy('notice_id', 'desc')
     .limit(limit)
     .execute();
+
+/** One page of what could not be delivered. */
+export function pageOfDead(
+  db: Db,
+  { client_id, sub }: { client_id?: string | undefined; sub?: string | undefined },
+  keyset: Keyset,
+): Promise<KeysetPage<LogoutNotice>> {
+  let query = db.selectFrom('logout_notices').selectAll().where('dead_at', 'is not', null);
+  if (client_id !== undefined) query = query.where('client_id', '=', client_id);
+  if (sub !== undefined) query = query.where('sub', '=', sub);
+  return keysetPage(query, keyset);
+}
+
+/** One that could not be delivered. */
+export const findDead = async (db: Db, notice_id: string): Promise<LogoutNotice | undefined> =>
+  isSerial(notice_id)
+    ? db
+        .selectFrom('logout_notices')
+        .selectAll()
+        .where('notice_id', '=', notice_id)
+        .where('dead_at', 'is not', null)
+        .executeTakeFirst()
+    : undefined;
+
+/** Lets one that was given up be sent again, from the first try. Undefined when there is none. */
+export const revive = async (
+  trx: Trx,
+  notice_id: string,
+  now: Date,
+): Promise<Pick<LogoutNotice, 'client_id'> | undefined> =>
+  isSerial(notice_id)
+    ? trx
+        .updateTable('logout_notices')
+        .set({ dead_at: null, next_at: now, attempts: 0 })
+        .where('notice_id', '=', notice_id)
+        .where('dead_at', 'is not', null)
+        .returning('client_id')
+        .executeTakeFirst()
+    : undefined;
+
+/** Forgets one that was given up. Undefined when there is none. */
+export const removeDead = async (trx: Trx, notice_id: string): Promise<Pick<LogoutNotice, 'client_id'> | undefined> =>
+  isSerial(notice_id)
+    ? trx
+        .deleteFrom('logout_notices')
+        .where('notice_id', '=', notice_id)
+        .where('dead_at', 'is not', null)
+        .returning('client_id')
+        .executeTakeFirst()
+    : undefined;

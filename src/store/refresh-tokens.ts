@@ -2,12 +2,13 @@
  * Refresh tokens: each used once, all of a grant dying together. Each verb is one statement and its answer is the
  * verdict.
  */
-import { sql } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type { GrantedToPerson } from './authorization-codes.ts';
 import type { Db } from './db.ts';
 import type { Grant } from './grants.ts';
 import type { HandleKey } from './handle.ts';
 import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
+import type { Database } from './schema.ts';
 
 /** What a request to refresh presents, and what it is to be given. */
 export interface Rotation {
@@ -38,9 +39,10 @@ export async function rotate(db: Db, r: Rotation, now: Date): Promise<GrantedToP
       where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
         and t.used_at is null and t.expires_at > ${now}
         and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
-        -- Not by its index: before there are statistics, the planner would read every grant of the client.
+        -- In words that no index has: before there are statistics, the planner would read every live grant, or every
+        -- one of the client, instead of the one that is meant.
         and g.client_id is not distinct from ${r.client_id}
-        and g.revoked_at is null and g.expires_at > ${now}
+        and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now}
         and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource
         and (${r.open_scopes}::text[] is null
           or coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[])
@@ -168,3 +170,17 @@ export async function grantOf(
     where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}`.execute(db);
   return rows[0];
 }
+
+/** A refresh token in any state, without its grant: for operators. */
+export const find = (
+  db: Db,
+  { expires_bucket, hash }: HandleKey,
+): Promise<
+  Pick<Selectable<Database['refresh_tokens']>, 'grant_id' | 'created_at' | 'expires_at' | 'used_at'> | undefined
+> =>
+  db
+    .selectFrom('refresh_tokens')
+    .select(['grant_id', 'created_at', 'expires_at', 'used_at'])
+    .where('expires_bucket', '=', expires_bucket)
+    .where('hash', '=', hash)
+    .executeTakeFirst();

@@ -1,6 +1,7 @@
 /** Resources (RFC 8707): the APIs tokens are for, the scopes they know, and the tokens they want. */
 import type { Insertable, Selectable } from 'kysely';
-import type { Db } from './db.ts';
+import type { Db, Trx } from './db.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
 import type { Database } from './schema.ts';
 
 export type Resource = Selectable<Database['resources']>;
@@ -28,3 +29,18 @@ export async function remove(db: Db, resource: string): Promise<boolean> {
   const result = await db.deleteFrom('resources').where('resource', '=', resource).executeTakeFirst();
   return result.numDeletedRows > 0n;
 }
+
+/** One page of them. */
+export function page(
+  db: Db,
+  { client_id }: { client_id?: string | undefined },
+  keyset: Keyset,
+): Promise<KeysetPage<Resource>> {
+  let query = db.selectFrom('resources').selectAll();
+  if (client_id !== undefined) query = query.where('client_id', '=', client_id);
+  return keysetPage(query, keyset);
+}
+
+/** The same as `find`, held until the transaction ends: for a change that depends on what is there. */
+export const findLocked = (trx: Trx, resource: string): Promise<Resource | undefined> =>
+  trx.selectFrom('resources').selectAll().where('resource', '=', resource).forUpdate().executeTakeFirst();

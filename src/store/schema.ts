@@ -74,6 +74,9 @@ export interface ClientsTable {
   software_statement: Nullable<string>;
   logo_hash: Nullable<string>;
   last_used_at: Nullable<Date>;
+  disabled_at: Nullable<Date>;
+  /** Access tokens issued before count for nothing. */
+  tokens_since: Date;
   created_at: Date;
   updated_at: Date;
 }

@@ -1,6 +1,7 @@
 /** Scopes: the names there are, what the consent page says of them, and the claims they open. */
 import type { Selectable } from 'kysely';
-import type { Db } from './db.ts';
+import type { Db, Trx } from './db.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
 import type { Database } from './schema.ts';
 
 export type Scope = Selectable<Database['scopes']>;
@@ -37,3 +38,19 @@ export async function remove(db: Db, name: string): Promise<boolean> {
   const result = await db.deleteFrom('scopes').where('name', '=', name).executeTakeFirst();
   return result.numDeletedRows > 0n;
 }
+
+/** One page of them. */
+export function page(
+  db: Db,
+  { for_people, for_machines }: { for_people?: boolean | undefined; for_machines?: boolean | undefined },
+  keyset: Keyset,
+): Promise<KeysetPage<Scope>> {
+  let query = db.selectFrom('scopes').selectAll();
+  if (for_people !== undefined) query = query.where('for_people', '=', for_people);
+  if (for_machines !== undefined) query = query.where('for_machines', '=', for_machines);
+  return keysetPage(query, keyset);
+}
+
+/** The same as `find`, held until the transaction ends: for a change that depends on what is there. */
+export const findLocked = (trx: Trx, name: string): Promise<Scope | undefined> =>
+  trx.selectFrom('scopes').selectAll().where('name', '=', name).forUpdate().executeTakeFirst();

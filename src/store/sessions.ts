@@ -2,6 +2,7 @@
 import { sql, type Selectable } from 'kysely';
 import type { Db, Trx } from './db.ts';
 import type { HandleKey } from './handle.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
 import type { Database } from './schema.ts';
 
 export type SessionRow = Selectable<Database['sessions']>;
@@ -63,6 +64,80 @@ export async function insert(
     from person where ${password_changed_at === null}::boolean or exists (select from proof)
     returning sid`.execute(trx);
   return rows.length > 0;
+}
+
+/** A session as operators see it: the row that its sid has come to, and never the hash of a cookie. */
+export type SeenSession = Omit<SessionRow, 'hash' | 'expires_bucket'>;
+
+const SEEN = [
+  'sid',
+  'kind',
+  'sub',
+  'auth_time',
+  'amr',
+  'acr',
+  'created_at',
+  'seen_at',
+  'expires_at',
+  'ended_at',
+] as const;
+
+/** A session in any state, as long as it is kept. Of rows that carried one sid on, the last. */
+export const find = (db: Db, sid: string): Promise<SeenSession | undefined> =>
+  db
+    .selectFrom('sessions')
+    .select(SEEN)
+    .where('sid', '=', sid)
+    .orderBy(sql`ended_at is null`, 'desc')
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+
+/** What narrows a list of sessions. Those that merely ran out are in neither state: they are removed within a day. */
+export interface SessionFilters {
+  sub?: string | undefined;
+  state: 'live' | 'ended';
+}
+
+/** One page of sessions. Idleness is the browser's: a session of POST /login lives as long as its token. */
+export function page(
+  db: Db,
+  { sub, state }: SessionFilters,
+  now: Date,
+  seen_after: Date,
+  keyset: Keyset,
+): Promise<KeysetPage<SeenSession>> {
+  let query = db.selectFrom('sessions').select(SEEN);
+  if (sub !== undefined) query = query.where('sub', '=', sub);
+  query =
+    state === 'live'
+      ? query
+          .where('ended_at', 'is', null)
+          .where('expires_at', '>', now)
+          .where((where) => where.or([where('kind', '=', 'login'), where('seen_at', '>', seen_after)]))
+      : query
+          .where('ended_at', 'is not', null)
+          // Not what another row has carried on: one sid is one session.
+          .where(
+            sql<boolean>`(select bool_and(other.ended_at is not null and other.created_at <= sessions.created_at)
+              from sessions other where other.sid = sessions.sid)`,
+          );
+  return keysetPage(query, keyset);
+}
+
+/**
+ * Waits for whatever is being granted to a person at this moment, which holds the row of their session, and keeps others
+ * waiting: what follows in the transaction sees it.
+ */
+export async function holdAllOf(trx: Trx, sub: string): Promise<void> {
+  await trx
+    .selectFrom('sessions')
+    .select('sid')
+    .where('sub', '=', sub)
+    .where('ended_at', 'is', null)
+    .orderBy('sid')
+    .forNoKeyUpdate()
+    .execute();
 }
 
 /** Notes a visit, so that the session does not go idle. */

@@ -21,7 +21,7 @@ export async function insert(trx: Trx, signOut: SignOut): Promise<boolean> {
       ${signOut.created_at}::timestamptz, ${signOut.expires_at}::timestamptz
     where exists (
       select from grants g join clients c using (client_id)
-      where g.sid = any(${signOut.sids}::text[]) and g.expires_at > ${signOut.created_at}::timestamptz
+      where g.sid = any(${signOut.sids}::text[]) and g.expires_at > ${signOut.created_at}::timestamptz and c.disabled_at is null
         and (c.frontchannel_logout_uri is not null
           or ${signOut.return_to === null}::boolean and c.backchannel_logout_uri is not null))
     returning 1`.execute(trx);
@@ -57,7 +57,7 @@ export async function told(db: Db, { sids, created_at }: SignOut): Promise<Told[
   const { rows } = await sql<Told>`
     select distinct c.client_id, c.client_name, c.frontchannel_logout_uri, g.sid
     from grants g join clients c using (client_id)
-    where g.sid = any(${sids}::text[]) and g.expires_at > ${created_at}
+    where g.sid = any(${sids}::text[]) and g.expires_at > ${created_at} and c.disabled_at is null
       and (c.frontchannel_logout_uri is not null or c.backchannel_logout_uri is not null)
     order by c.client_id, g.sid limit ${LIMIT}`.execute(db);
   return rows;

@@ -33,8 +33,16 @@ export async function overdueSince(db: Db, now: Date): Promise<Date | undefined>
   return bucket === null || bucket >= bucketOf(now) ? undefined : endOfBucket(bucket);
 }
 
-/** Removes one batch from each table; returns how many rows went. Call again while that is not 0. */
-export async function sweep(db: Db, now: Date, failures_before: Date): Promise<number> {
+/**
+ * Removes one batch from each table; returns how many rows went. Call again while that is not 0. Without `audit_before`
+ * the audit log is kept whole.
+ */
+export async function sweep(
+  db: Db,
+  now: Date,
+  failures_before: Date,
+  audit_before: Date | null = null,
+): Promise<number> {
   let removed = 0;
   for (const [table, key] of Object.entries(SHORT_LIVED)) {
     const columns = sql`expires_bucket, ${sql.ref(key)}`;
@@ -51,6 +59,19 @@ export async function sweep(db: Db, now: Date, failures_before: Date): Promise<n
       where grant_id is null and expires_at < ${now}::timestamptz - interval '1 day'
       limit ${BATCH} for update skip locked)`.execute(db);
   removed += Number(waited.numAffectedRows ?? 0n);
+  const answered = await sql`
+    delete from idempotency_keys where (principal, key) in (
+      select principal, key from idempotency_keys where expires_at < ${now} limit ${BATCH} for update skip locked)`.execute(
+    db,
+  );
+  removed += Number(answered.numAffectedRows ?? 0n);
+  if (audit_before !== null) {
+    const past = await sql`
+      delete from audit_events where event_id in (
+        select event_id from audit_events where at < ${audit_before}
+        order by at, event_id limit ${BATCH} for update skip locked)`.execute(db);
+    removed += Number(past.numAffectedRows ?? 0n);
+  }
   const faded = await sql`
     delete from failures where key in (
       select key from failures where last_at < ${failures_before} limit ${BATCH} for update skip locked)`.execute(db);

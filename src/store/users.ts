@@ -1,11 +1,11 @@
 /** People: accounts, and the passwords that open them. */
 import { sql, type Selectable, type Updateable } from 'kysely';
 import type { Db, Trx } from './db.ts';
+import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './listing.ts';
 import { membershipsOf, type Memberships } from './memberships.ts';
 import type { Database } from './schema.ts';
 
 export type User = Selectable<Database['users']>;
-type NewUser = Omit<User, 'disabled_at'>;
 
 /** Case and compatibility forms folded away: the form in which usernames and e-mail addresses are unique and looked up. */
 export const fold = (name: string): string => name.normalize('NFKC').toLowerCase().normalize('NFKC');
@@ -56,14 +56,34 @@ export const findForSignIn = (
 export const list = (db: Db, limit: number, after = ''): Promise<User[]> =>
   db.selectFrom('users').selectAll().where('sub', '>', after).orderBy('sub').limit(limit).execute();
 
+/** What narrows a list of people: names in any case, and when the account was made. */
+export interface UserFilters extends CreatedRange {
+  username?: string | undefined;
+  email?: string | undefined;
+  disabled?: boolean | undefined;
+}
+
+/** One page of people. */
+export function page(
+  db: Db,
+  { username, email, disabled, ...range }: UserFilters,
+  keyset: Keyset,
+): Promise<KeysetPage<User>> {
+  let query = createdWithin(db.selectFrom('users').selectAll(), range);
+  if (username !== undefined) query = query.where('username_folded', '=', fold(username));
+  if (email !== undefined) query = query.where('email_folded', '=', fold(email));
+  if (disabled !== undefined) query = query.where('disabled_at', disabled ? 'is not' : 'is', null);
+  return keysetPage(query, keyset);
+}
+
 /** Creates an account. False when its `sub` was ever given out. @throws a unique violation for a taken name or address */
-export async function insert(trx: Trx, user: NewUser): Promise<boolean> {
+export async function insert(trx: Trx, user: User): Promise<boolean> {
   const claimed = await sql`
     insert into subjects (sub, kind) values (${user.sub}, 'user') on conflict do nothing returning sub`.execute(trx);
   if (claimed.rows.length === 0) return false;
   await trx
     .insertInto('users')
-    .values({ ...user, claims: JSON.stringify(user.claims), disabled_at: null })
+    .values({ ...user, claims: JSON.stringify(user.claims) })
     .execute();
   return true;
 }
@@ -87,6 +107,17 @@ export async function setPassword(trx: Db, sub: string, phc: string, changed_at:
     .values({ sub, phc, changed_at })
     .onConflict((conflict) => conflict.column('sub').doUpdateSet({ phc, changed_at }))
     .execute();
+}
+
+/** When the password was set, of somebody who has one. */
+export const passwordChangedAt = async (db: Db, sub: string): Promise<Date | undefined> =>
+  (await db.selectFrom('password_credentials').select('changed_at').where('sub', '=', sub).executeTakeFirst())
+    ?.changed_at;
+
+/** Takes the password away. False when there was none. */
+export async function removePassword(trx: Trx, sub: string): Promise<boolean> {
+  const result = await trx.deleteFrom('password_credentials').where('sub', '=', sub).executeTakeFirst();
+  return result.numDeletedRows > 0n;
 }
 
 /** Replaces a hash by a stronger one of the same password, unless the password changed meanwhile. */

@@ -1,6 +1,6 @@
 /** Revocation (RFC 7009): a client gives back what it holds. Another's token is answered like an unknown one. */
 import type { Deps } from '../deps.ts';
-import { record, type Requester } from '../events/index.ts';
+import { record, type Actor, type Requester } from '../events/index.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import type { Client } from '../store/clients.ts';
 import { transact, type Trx } from '../store/db.ts';
@@ -12,7 +12,7 @@ import { readAccessTokenJwt } from './verify.ts';
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
 
 /** What a token hangs from: a grant, which dies whole (§2.1), or nothing but itself. */
-interface Target {
+export interface Target {
   client_id: string;
   /** Undefined where only the grant knows it: a token says what its client is told. */
   sub?: string;
@@ -23,16 +23,28 @@ interface Target {
 
 /** Revokes `token` if it is this client's; does nothing otherwise. The kind is found by looking: hints are not needed. */
 export async function revoke(deps: Needs, client: Client, token: string, by: Requester, now: Date): Promise<void> {
-  const target = token.includes('.') ? await jwtTarget(deps, token, now) : await handleTarget(deps, token, now);
-  if (!target || target.client_id !== client.client_id) return;
-  const { client_id, sub, gid, jti, end } = target;
-  await transact(deps.db, async (trx) => {
-    const revoked = gid === undefined ? undefined : await grants.revoke(trx, gid, client_id, 'revocation', now);
+  const target = await findTarget(deps, token, now);
+  if (target?.client_id === client.client_id) await endTarget(deps, target, 'revocation', by, now);
+}
+
+/** What would end with a token, whoever holds it; undefined for one that is unknown, or has expired. */
+export const findTarget = (deps: Needs, token: string, now: Date): Promise<Target | undefined> =>
+  token.includes('.') ? jwtTarget(deps, token, now) : handleTarget(deps, token, now);
+
+/** Ends it: the whole grant, or the one token that has none. */
+export const endTarget = (
+  { db }: Pick<Deps, 'db'>,
+  { client_id, sub, gid, jti, end }: Target,
+  why: 'revocation' | 'operator',
+  by: Actor,
+  now: Date,
+): Promise<void> =>
+  transact(db, async (trx) => {
+    const revoked = gid === undefined ? undefined : await grants.revoke(trx, gid, { client_id }, why, now);
     if (gid === undefined) await end(trx);
     const detail = { ...(gid !== undefined && { gid }), ...(jti !== undefined && { jti }) };
     await record(trx, { event: 'authorization_revoked', sub: revoked?.sub ?? sub ?? null, client_id, detail }, by, now);
   });
-}
 
 async function jwtTarget(deps: Needs, token: string, now: Date): Promise<Target | undefined> {
   const claims = await readAccessTokenJwt(deps, token, now);

@@ -69,8 +69,42 @@ export async function verifyAccessToken(
     ? await verifyJwt(deps, token, now)
     : await verifyOpaque(deps, token, now, memberships);
   if (presented === undefined || presented.client_id === BUILT_IN_CLIENT) return presented;
-  return (await deps.directory.client(presented.client_id)) === undefined ? undefined : presented;
+  const client = await deps.directory.client(presented.client_id);
+  return client && presented.iat >= numericDate(client.tokens_since) ? withoutDeleted(deps, presented) : undefined;
 }
+
+/** The token without the scopes and resources that are gone; undefined when that leaves it nowhere to go, or nothing to do. */
+function without(
+  token: PresentedToken,
+  isGone: { scope: (name: string) => boolean; aud: (uri: string) => boolean },
+): PresentedToken | undefined {
+  const scope = token.scope.filter((name) => !isGone.scope(name));
+  const aud = token.aud.filter((uri) => !isGone.aud(uri));
+  return aud.length === 0 || (scope.length === 0 && token.scope.length > 0) ? undefined : { ...token, scope, aud };
+}
+
+/** What was deleted since the token was issued is in it no more, whoever was granted it. */
+async function withoutDeleted(
+  { config, directory }: Needs,
+  token: PresentedToken,
+): Promise<PresentedToken | undefined> {
+  const [scopes, resources] = [await directory.scopes(), await directory.resources()];
+  return without(token, {
+    scope: (name) => !scopes.has(name),
+    aud: (uri) => uri !== config.ISSUER && !resources.has(uri),
+  });
+}
+
+/** A token has no more than its grant still has. */
+const withinGrant = (
+  { config }: Needs,
+  token: PresentedToken,
+  granted: { scope: readonly string[]; resource: readonly string[] },
+): PresentedToken | undefined =>
+  without(token, {
+    scope: (name) => !granted.scope.includes(name),
+    aud: (uri) => uri !== config.ISSUER && !granted.resource.includes(uri),
+  });
 
 async function verifyJwt(deps: Needs, token: string, now: Date): Promise<PresentedToken | undefined> {
   const claims = await readAccessTokenJwt(deps, token, now);
@@ -79,29 +113,50 @@ async function verifyJwt(deps: Needs, token: string, now: Date): Promise<Present
   if (claims.gid === undefined) return (await accessTokens.isRevoked(deps.db, claims.jti)) ? undefined : claims;
   const grant = await grants.findLive(deps.db, claims.gid, now);
   // The token names the person as its client is told; the grant knows who that is.
-  return grant && { ...claims, sub: grant.sub, requested_claims: grant.requested_claims };
+  return grant && withinGrant(deps, { ...claims, sub: grant.sub, requested_claims: grant.requested_claims }, grant);
 }
 
 /** Checks signature, type, issuer and expiry, nothing that needs the store. `sub` is as the token says it. */
-export async function readAccessTokenJwt(
+export const readAccessTokenJwt = async (
+  deps: Pick<Deps, 'config' | 'keys'>,
+  token: string,
+  now: Date,
+): Promise<PresentedToken | undefined> => {
+  const read = await readSignedJwt(deps, token, now);
+  return read?.expired === false ? read.claims : undefined;
+};
+
+/**
+ * The same for a token that may have expired; `retired` also takes the signature of a key that counts no longer. For
+ * saying what a token was, never for letting anybody in.
+ */
+export async function readSignedJwt(
   { config, keys }: Pick<Deps, 'config' | 'keys'>,
   token: string,
   now: Date,
-): Promise<PresentedToken | undefined> {
+  { retired = false }: { retired?: boolean } = {},
+): Promise<{ claims: PresentedToken; expired: boolean } | undefined> {
+  const read = (payload: unknown, expired: boolean) => {
+    const { aud, scope, ...claims } = jwtClaims.parse(payload);
+    return { claims: { format: 'jwt' as const, ...claims, scope: parseScope(scope), aud: [aud].flat() }, expired };
+  };
   try {
     const { payload } = await jwtVerify(
       token,
       async ({ kid = '', alg }) => {
-        const key = await keys.find(kid, now);
+        const key = await keys.find(kid, now, { retired });
         // The key decides the algorithm, never the token (RFC 8725 §3.1).
         if (!key || key.alg !== alg) throw new errors.JWKSNoMatchingKey();
         return key.public_key;
       },
       { issuer: config.ISSUER, typ: ACCESS_TOKEN_TYP, algorithms: [...SIGNING_ALGS], currentDate: now },
     );
-    const { aud, scope, ...claims } = jwtClaims.parse(payload);
-    return { format: 'jwt', ...claims, scope: parseScope(scope), aud: [aud].flat() };
+    return read(payload, false);
   } catch (error) {
+    // Its signature, type and issuer were right: expiry is looked at last.
+    if (error instanceof errors.JWTExpired && jwtClaims.safeParse(error.payload).success) {
+      return read(error.payload, true);
+    }
     if (error instanceof errors.JOSEError || error instanceof z.ZodError) return undefined;
     throw error;
   }
@@ -118,7 +173,7 @@ async function verifyOpaque(
   const row = key && (await accessTokens.findLive(deps.db, key, now, asking));
   if (!row) return undefined;
   const { sub, client_id, scope, aud, jti } = row;
-  return {
+  const presented: PresentedToken = {
     format: 'opaque',
     sub,
     client_id,
@@ -134,6 +189,7 @@ async function verifyOpaque(
     requested_claims: row.requested_claims,
     ...(row.member && membershipsAt(aud, row.member, await deps.directory.resources())),
   };
+  return row.granted ? withinGrant(deps, presented, row.granted) : presented;
 }
 
 /** The client a token was issued to, dead or forged as it may be: good for choosing CORS headers and nothing else. */

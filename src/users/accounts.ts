@@ -3,10 +3,9 @@ import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
 import type { PersonClaims } from '../protocol/claims.ts';
 import { transact, uniqueViolation, type Trx } from '../store/db.ts';
-import * as grants from '../store/grants.ts';
-import * as notices from '../store/logout-notices.ts';
-import * as sessions from '../store/sessions.ts';
 import * as users from '../store/users.ts';
+import { endAll } from './access.ts';
+import { describeChanges } from './changes.ts';
 import { passwordProblem } from './factors/password.ts';
 
 type Needs = Pick<Deps, 'db' | 'random' | 'passwords' | 'config'>;
@@ -24,9 +23,10 @@ export class AccountProblem extends Error {
 export interface NewAccount {
   username: string;
   email?: string | undefined;
-  email_verified?: boolean;
-  claims?: PersonClaims;
+  email_verified?: boolean | undefined;
+  claims?: PersonClaims | undefined;
   password?: string | undefined;
+  disabled?: boolean | undefined;
   /** Given by tests and migrations; drawn otherwise. */
   sub?: string | undefined;
 }
@@ -43,18 +43,31 @@ const SUB = /^[\x21-\x7E]{1,255}$/;
 
 /** Creates an account. @throws AccountProblem */
 export async function createAccount(deps: Needs, account: NewAccount, by: Actor, now: Date): Promise<users.User> {
-  const { username, email, password, claims = {} } = account;
+  const { password } = account;
+  const phc = password === undefined ? undefined : await hashNewPassword(deps, password, account);
+  return insertAccount(deps, account, phc, by, now);
+}
+
+/** Writes an account whose password is hashed already. @throws AccountProblem */
+export async function insertAccount(
+  deps: Needs,
+  account: Omit<NewAccount, 'password'>,
+  phc: string | undefined,
+  by: Actor,
+  now: Date,
+): Promise<users.User> {
+  const { username, email, claims = {}, disabled = false } = account;
   const names = checkNames({ username, email });
   if (account.sub !== undefined && !SUB.test(account.sub)) {
     throw new AccountProblem('sub must be 1 to 255 visible ASCII characters', 'invalid');
   }
-  const phc = password === undefined ? undefined : await hashPassword(deps, password, [username, email ?? '']);
   const user = {
     // 22 characters, 132 bits: never reused, never an address, says nothing of the person.
     sub: account.sub ?? deps.random(17).toString('base64url').slice(0, 22),
     ...names,
     email_verified: account.email_verified ?? false,
     claims,
+    disabled_at: disabled ? now : null,
     created_at: now,
     updated_at: now,
   };
@@ -66,18 +79,21 @@ export async function createAccount(deps: Needs, account: NewAccount, by: Actor,
       await record(trx, { event: 'user_created', sub: user.sub }, by, now);
     }),
   );
-  return { ...user, disabled_at: null };
+  return user;
 }
 
-export type AccountChanges = Partial<Pick<NewAccount, 'username' | 'email_verified' | 'claims'>> & {
+export type AccountChanges = Partial<Pick<NewAccount, 'username' | 'email_verified' | 'claims' | 'disabled'>> & {
   email?: string | null;
 };
 
-/** Changes what is named. Undefined when there is no such account. @throws AccountProblem */
+/**
+ * Changes what is named. A new address is not verified unless that is said too; whoever is disabled loses sessions and
+ * grants. Undefined when there is no such account. @throws AccountProblem
+ */
 export async function updateAccount(
   deps: Needs,
   sub: string,
-  { username, email, email_verified, claims }: AccountChanges,
+  changes: AccountChanges,
   by: Actor,
   now: Date,
 ): Promise<users.User | undefined> {
@@ -85,28 +101,72 @@ export async function updateAccount(
     transact(deps.db, async (trx) => {
       const present = await users.findLocked(trx, sub);
       if (!present) return undefined;
-      const names = checkNames({
-        username: username ?? present.username,
-        email: email === undefined ? present.email : email,
-      });
-      const verified = email_verified ?? (names.email === present.email && present.email_verified);
-      const changes = { ...names, email_verified: verified, updated_at: now };
-      await users.update(trx, sub, { ...changes, ...(claims && { claims: JSON.stringify(claims) }) });
-      await record(trx, { event: 'user_updated', sub }, by, now);
-      return { ...present, ...changes, claims: claims ?? present.claims };
+      const after = changed(present, changes, now);
+      const detail = describeChanges(present, after);
+      const { sub: _sub, created_at: _created_at, claims, ...columns } = after;
+      await users.update(trx, sub, { ...columns, claims: JSON.stringify(claims) });
+      if (Object.keys(detail.after).length > 0 || detail.claims.length > 0) {
+        await record(trx, { event: 'user_updated', sub, detail }, by, now);
+      }
+      const [was, is] = [present.disabled_at !== null, after.disabled_at !== null];
+      if (is && !was) await endAll(trx, sub, 'user_disabled', now);
+      if (is !== was) await record(trx, { event: is ? 'user_disabled' : 'user_enabled', sub }, by, now);
+      return after;
     }),
   );
 }
 
+function changed(present: users.User, { username, email, email_verified, ...changes }: AccountChanges, now: Date) {
+  const { claims = present.claims, disabled = present.disabled_at !== null } = changes;
+  const names = checkNames({
+    username: username ?? present.username,
+    email: email === undefined ? present.email : email,
+  });
+  return {
+    ...present,
+    ...names,
+    email_verified: email_verified ?? (names.email === present.email && present.email_verified),
+    claims,
+    disabled_at: disabled ? (present.disabled_at ?? now) : null,
+    updated_at: now,
+  };
+}
+
+/** Hashes a password that may be set on an account of these names: slow, so before any transaction. @throws AccountProblem */
+export async function hashNewPassword(
+  deps: Pick<Needs, 'passwords' | 'config'>,
+  password: string,
+  { username, email }: { username: string; email?: string | null | undefined },
+): Promise<string> {
+  const problem = await passwordProblem(password, deps.config.PASSWORD_MIN_LENGTH, [username, email ?? '']);
+  if (problem !== undefined) throw new AccountProblem(`the password ${problem}`, 'invalid');
+  return deps.passwords.turn(() => deps.passwords.hash(password));
+}
+
+/** A password that nobody chose and nobody guesses: 144 bits. */
+export const drawPassword = ({ random }: Pick<Deps, 'random'>): string => random(18).toString('base64url');
+
 /** Sets a password and ends every session and grant made under the old one. False when there is no such account. */
 export async function setPassword(deps: Needs, sub: string, password: string, by: Actor, now: Date): Promise<boolean> {
   const present = await users.find(deps.db, sub);
-  if (!present) return false;
-  const phc = await hashPassword(deps, password, [present.username, present.email ?? '']);
-  return transact(deps.db, async (trx) => {
+  return present !== undefined && storePassword(deps, sub, await hashNewPassword(deps, password, present), by, now);
+}
+
+/** The same, with a password that is hashed already. */
+export function storePassword(deps: Needs, sub: string, phc: string, by: Actor, now: Date): Promise<boolean> {
+  return changing(deps, sub, 'password_changed', by, now, async (trx) => {
+    if (!(await users.findLocked(trx, sub))) return false;
     await users.setPassword(trx, sub, phc, now);
     await endAll(trx, sub, 'password_change', now);
-    await record(trx, { event: 'password_changed', sub }, by, now);
+    return true;
+  });
+}
+
+/** Takes the password away, and ends every session and grant. False when there was none. */
+export function removePassword(deps: Needs, sub: string, by: Actor, now: Date): Promise<boolean> {
+  return changing(deps, sub, 'password_deleted', by, now, async (trx) => {
+    if (!(await users.findLocked(trx, sub)) || !(await users.removePassword(trx, sub))) return false;
+    await endAll(trx, sub, 'password_deleted', now);
     return true;
   });
 }
@@ -132,7 +192,7 @@ export function removeAccount(deps: Needs, sub: string, by: Actor, now: Date): P
 function changing(
   deps: Needs,
   sub: string,
-  event: 'user_disabled' | 'user_enabled' | 'user_deleted',
+  event: 'user_disabled' | 'user_enabled' | 'user_deleted' | 'password_changed' | 'password_deleted',
   by: Actor,
   now: Date,
   change: (trx: Trx) => Promise<boolean>,
@@ -144,11 +204,17 @@ function changing(
   });
 }
 
-/** Sessions first, then grants: whoever is being granted something at this moment holds the session's row. */
-async function endAll(trx: Trx, sub: string, why: grants.RevokedFor, now: Date): Promise<void> {
-  await notices.enqueue(trx, await sessions.endAllOf(trx, sub, now), now);
-  await grants.revokeAllOf(trx, { sub }, why, now);
-}
+/** An account as it is shown: never how its names are folded, and nothing of its credentials. */
+export const describeAccount = ({ sub, username, email, email_verified, claims, ...user }: users.User) => ({
+  sub,
+  username,
+  email,
+  email_verified,
+  claims,
+  disabled: user.disabled_at !== null,
+  created_at: user.created_at,
+  updated_at: user.updated_at,
+});
 
 function checkNames({
   username,
@@ -170,12 +236,6 @@ function checkNames({
     throw new AccountProblem('email is not an e-mail address', 'invalid');
   }
   return { username, username_folded, email, email_folded };
-}
-
-async function hashPassword(deps: Needs, password: string, names: readonly string[]): Promise<string> {
-  const problem = await passwordProblem(password, deps.config.PASSWORD_MIN_LENGTH, names);
-  if (problem !== undefined) throw new AccountProblem(`the password ${problem}`, 'invalid');
-  return deps.passwords.turn(() => deps.passwords.hash(password));
 }
 
 async function naming<T>(work: () => Promise<T>): Promise<T> {

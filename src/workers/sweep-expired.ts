@@ -13,7 +13,9 @@ export const sweepExpired = ({ config, db, clock }: Pick<Deps, 'config' | 'db' |
   every: 600,
   async run() {
     const now = clock();
-    while ((await sweep(db, now, secondsAfter(now, -FADES_AFTER))) > 0);
+    const kept = config.AUDIT_RETENTION;
+    const audit_before = kept === 0 ? null : secondsAfter(now, -kept);
+    while ((await sweep(db, now, secondsAfter(now, -FADES_AFTER), audit_before)) > 0);
     while ((await trim(db, config.REFUSAL_MAX_ROWS, TRIMMED)) > 0);
   },
 });

@@ -1,6 +1,7 @@
 /** The sweeper: only what is past its retention goes, in small batches, and no replay is forgotten while its grant can live. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { configWith } from '../../src/config.ts';
 import { bucketOf } from '../../src/store/handle.ts';
 import { sweep } from '../../src/store/sweep.ts';
 import { startWorkers } from '../../src/workers/index.ts';
@@ -161,6 +162,34 @@ test('decided: when nothing of it can live any more, everything goes', async () 
   // What people agreed to, and what happened, is no garbage.
   expect(await at.deps.db.selectFrom('consents').selectAll().where('sub', '=', user.sub).execute()).toHaveLength(1);
   expect((await at.deps.db.selectFrom('audit_events').select('event').execute()).length).toBeGreaterThan(0);
+});
+
+test('decided: the audit log goes after AUDIT_RETENTION, and answers for an Idempotency-Key after a day, batch by batch', async () => {
+  const { db } = at.deps;
+  const now = at.clock.now();
+  const event = { event: 'old', detail: '{}', sub: null, client_id: null, actor: null, ip: null, request_id: null };
+  const daysAgo = (days: number): Date => new Date(now.getTime() - days * DAY * 1000);
+  const old = Array.from({ length: 1100 }, () => ({ ...event, at: daysAgo(401) }));
+  await db.insertInto('audit_events').values(old).execute();
+  await db
+    .insertInto('audit_events')
+    .values({ ...event, at: daysAgo(399) })
+    .execute();
+  const key = { principal: 'p', request_hash: Buffer.alloc(32), status: 204, location: null, body: null };
+  const keys = [
+    { ...key, key: 'over', expires_at: daysAgo(1) },
+    { ...key, key: 'kept', expires_at: daysAgo(-1) },
+  ];
+  await db.insertInto('idempotency_keys').values(keys).execute();
+  const left = async (): Promise<number> =>
+    (await db.selectFrom('audit_events').select('event_id').where('event', '=', 'old').execute()).length;
+
+  await sweepExpired({ ...at.deps, config: configWith(at.deps.config, { AUDIT_RETENTION: 0 }) }).run();
+  expect(await left()).toBe(1101);
+  expect((await db.selectFrom('idempotency_keys').select('key').execute()).map((row) => row.key)).toEqual(['kept']);
+  expect(await sweep(db, now, new Date(0), daysAgo(400))).toBe(1000);
+  await run();
+  expect(await left()).toBe(1);
 });
 
 test('house rule: a job never runs twice at once, a failure waits for the next turn, and stopping waits for the running', async () => {

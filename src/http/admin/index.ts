@@ -4,14 +4,15 @@
  */
 import accepts from '@fastify/accepts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ADMIN_PATH, operations, perform, Problem, type Operation } from '../../admin/index.ts';
+import { Readable } from 'node:stream';
+import { ADMIN_PATH, exportList, NDJSON, operations, perform, Problem, type Operation } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
 import { rateLimits } from '../rate-limit.ts';
 import { requesterOf } from '../request.ts';
 import { authorizeOperator, type Principal } from './authorize.ts';
 import { describedAt } from './description.ts';
 import { answerProblem } from './problem.ts';
-import { idempotencyOf, ifMatchOf, queryOf, requireJson } from './read.ts';
+import { idempotencyOf, ifMatchOf, queryOf, requireAccept, requireJson, wantsExport } from './read.ts';
 
 /** Bytes of a body. */
 const BODY_LIMIT = 262_144;
@@ -52,9 +53,7 @@ function routes(app: FastifyInstance, deps: Deps, path: string, row: readonly Op
       preParsing: async (request) => {
         const principal = await authorizeOperator(deps, request, operation.scope);
         request.setDecorator<Principal>('principal', principal);
-        if (request.accepts().type(['application/json']) === false) {
-          throw new Problem('not-acceptable', 'ask for application/json');
-        }
+        requireAccept(request, operation);
         requireJson(request, operation);
       },
       handler: (request, reply) => answer(deps, operation, request, reply),
@@ -88,6 +87,10 @@ async function answer(
     idempotency: operation.method === 'POST' ? idempotencyOf(request, client_id) : undefined,
   };
   const by = { ...requesterOf(request), actor: client_id };
+  if (operation.kind === 'list' && wantsExport(request, operation)) {
+    const items = await exportList(deps, operation, asked, by, deps.clock());
+    return reply.type(`${NDJSON}; charset=utf-8`).send(Readable.from(linesOf(items)));
+  }
   const { status, body, etag, location, next, replayed } = await perform(deps, operation, asked, by, deps.clock());
   const base = `${deps.config.ISSUER}${ADMIN_PATH}`;
   if (etag !== undefined) reply.header('etag', etag);
@@ -102,4 +105,16 @@ async function answer(
   }
   reply.code(status);
   return body === undefined ? reply.send() : reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+/** Many at a time: a write to the socket for each would take longer than reading them. */
+async function* linesOf(items: AsyncIterable<unknown>): AsyncGenerator<string, void, undefined> {
+  let lines = '';
+  for await (const item of items) {
+    lines += `${JSON.stringify(item)}\n`;
+    if (lines.length < 65_536) continue;
+    yield lines;
+    lines = '';
+  }
+  if (lines !== '') yield lines;
 }

@@ -1,6 +1,6 @@
 /** What the doors of operators read of a request besides its path: query, conditions, keys and media types. */
 import type { FastifyRequest } from 'fastify';
-import { Problem, type Operation } from '../../admin/index.ts';
+import { NDJSON, Problem, type Operation } from '../../admin/index.ts';
 import type { KeyOf } from '../../store/idempotency-keys.ts';
 import { listedParameters, parseForm } from '../../protocol/form-encoding.ts';
 
@@ -53,3 +53,17 @@ export function requireJson({ headers }: FastifyRequest, { method }: Operation):
     throw new Problem('unsupported-media-type', `send ${takes}`);
   }
 }
+
+/** What an operation can answer with; the first is meant where anything will do. */
+const typesOf = (operation: Operation): string[] =>
+  operation.kind === 'list' && operation.list.exports ? ['application/json', NDJSON] : ['application/json'];
+
+/** Refuses who wants none of what can be answered (RFC 9110 §12.5.1). @throws Problem */
+export function requireAccept(request: FastifyRequest, operation: Operation): void {
+  const types = typesOf(operation);
+  if (request.accepts().type(types) === false) throw new Problem('not-acceptable', `ask for ${types.join(' or ')}`);
+}
+
+/** Is a list wanted whole, a line each? */
+export const wantsExport = (request: FastifyRequest, operation: Operation): boolean =>
+  request.accepts().type(typesOf(operation)) === NDJSON;
