@@ -111,6 +111,7 @@ test.each([
   '..%2f',
   '%00',
   '%27--',
+  'a'.repeat(5000),
 ])('pages: an interaction nobody knows (%s) is an error page', async (id) => {
   const browser = new TestBrowser(at);
   for (const path of ['', '/login', '/consent', '/select-account']) {
@@ -120,7 +121,7 @@ test.each([
 });
 
 test('input: an interaction id that is no text at all is refused before any page', async () => {
-  for (const url of ['/interaction/%zz/login', `/interaction/${'a'.repeat(5000)}`]) {
+  for (const url of ['/interaction/%zz/login', `/interaction/${'a'.repeat(7000)}`]) {
     const { statusCode, body, headers } = await at.app.inject({ url });
     expect([400, 414]).toContain(statusCode);
     expect(JSON.parse(body)).toEqual({ error: 'invalid_request', error_description: 'the address is malformed' });
