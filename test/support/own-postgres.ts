@@ -2,13 +2,15 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { startPostgres, type RunningPostgres } from '../../src/platform/postgres/index.ts';
+import { startPostgres, type PostgresOptions, type RunningPostgres } from '../../src/platform/postgres/index.ts';
 import { openDb, type Connection } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { TestDatabase } from './database.ts';
 import { temporaryDirectory } from './server.ts';
 
 export interface OwnPostgres extends TestDatabase {
+  /** As Postgres spells it: `18.4`. */
+  version: string;
   stop(): Promise<void>;
   /** After `stop` or `crash`; its data is what it was. */
   start(): Promise<void>;
@@ -19,8 +21,8 @@ export interface OwnPostgres extends TestDatabase {
   resume(): void;
 }
 
-/** Starts and migrates it. `close` ends it. */
-export async function startOwnPostgres(): Promise<OwnPostgres> {
+/** Starts and migrates it. `close` ends it. `how` says which, and whether it outlives a crash of the machine. */
+export async function startOwnPostgres(how: Pick<PostgresOptions, 'binaries' | 'durable'> = {}): Promise<OwnPostgres> {
   const dataDir = temporaryDirectory();
   // The socket's directory is another one after each start; a link to it keeps one name.
   const host = join(temporaryDirectory(), 'sockets');
@@ -30,7 +32,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
 
   async function start(): Promise<void> {
     ended = Promise.withResolvers();
-    running = await startPostgres({ dataDir, role: 'server', durable: true, onExit: () => ended.resolve() });
+    running = await startPostgres({ dataDir, role: 'server', onExit: () => ended.resolve(), ...how });
     rmSync(host, { force: true });
     symlinkSync(running.connection.host, host);
     postmaster = Number(readFileSync(join(running.dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
@@ -47,6 +49,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
     for (const pid of [postmaster, ...childrenOf(postmaster)]) process.kill(pid, signal);
   };
   return {
+    version: running!.version,
     connection,
     url: `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`,
     db,

@@ -27,7 +27,8 @@ export async function admin(app: FastifyInstance, deps: Deps): Promise<void> {
   app.addContentTypeParser(
     ['application/json', 'application/merge-patch+json'],
     { parseAs: 'string', bodyLimit: BODY_LIMIT },
-    parser,
+    // Many programs name a type although there is nothing to send. What needs a body says that it lacks one.
+    (request, text: string, done) => (text === '' ? done(null, undefined) : parser(request, text, done)),
   );
   app.setErrorHandler((error, request, reply) => answerProblem(deps, error, request, reply));
   app.addHook('onRequest', (_request, reply, done) => {

@@ -25,7 +25,7 @@ const items = async (path: string): Promise<Json[]> => (await get(path))['items'
 const latest = async (event: string): Promise<Json> => (await items(`/audit-events?event=${event}&limit=1`))[0]!;
 
 describe('scopes and resources', () => {
-  test('PUT creates at a free name (201), then replaces (200); PATCH changes; DELETE is idempotent', async () => {
+  test('spec.md §Endpoints 5: PUT creates at a free name (201), then replaces (200); PATCH changes; DELETE is idempotent', async () => {
     const made = await operator.send('PUT', '/scopes/notes:read', { description: 'Read your notes' });
     expect([made.statusCode, made.headers.location]).toEqual([
       201,
