@@ -2,25 +2,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { Pool } from 'undici';
-import { ADMIN_PATH } from '../../src/admin/index.ts';
 import { configWith, loadConfig } from '../../src/config.ts';
-import type { Deps } from '../../src/deps.ts';
-import { listOperations, queriesOf, queryString, type FilterValues } from '../../test/support/lists.ts';
+import { listOperations, queriesOf, queryString, READ_WHOLE, type FilterValues } from '../../test/support/lists.ts';
 import { FIRST } from '../../test/support/many.ts';
 import { startCluster, type Database } from '../database.ts';
 import type { Options } from '../options.ts';
 import { startPostern } from '../servers/postern.ts';
 import { anOperator, fillLists, SUB, tokenOf } from './data.ts';
+import { listClient, REQUESTS } from './http.ts';
 import { indexesOf, planner } from './plans.ts';
 import { asMarkdown, type ListReport, type ListRow } from './report.ts';
 
 const LIMIT = 50;
 /** So far in is the later page, if the list is that long. */
 const DEEP = 2000;
-const WARM_UP = 5;
-const REQUESTS = 60;
-/** Filters at once: of every pair one leads and the other is checked. */
+/** Filters at once: of every pair one leads and the other is checked. Pairs are explained, and not timed. */
 const MOST = 2;
 
 const ids = { ...FIRST, sub: SUB };
@@ -55,44 +51,12 @@ function valuesOf(now: Date): FilterValues {
   };
 }
 
-/** Asks for one page again and again over one connection. */
-function client(origin: string, token: string) {
-  const pool = new Pool(origin, { connections: 1, pipelining: 1 });
-  const get = async (
-    path: string,
-  ): Promise<{ status: number; body: { items: unknown[]; next_cursor: string | null } }> => {
-    const { statusCode, body } = await pool.request({
-      method: 'GET',
-      path: `${ADMIN_PATH}${path}`,
-      headers: { authorization: `Bearer ${token}` },
-    });
-    return { status: statusCode, body: (await body.json()) as { items: unknown[]; next_cursor: string | null } };
-  };
-  return {
-    get,
-    close: () => pool.close(),
-    async times(path: string): Promise<number[]> {
-      for (let n = 0; n < WARM_UP; n += 1) await get(path);
-      const times: number[] = [];
-      for (let n = 0; n < REQUESTS; n += 1) {
-        const began = performance.now();
-        const { status } = await get(path);
-        times.push(performance.now() - began);
-        if (status !== 200) throw new Error(`${path} answered ${status}`);
-      }
-      return times.toSorted((a, b) => a - b);
-    },
-  };
-}
-
-const share = (sorted: readonly number[], part: number): number => sorted[Math.ceil(sorted.length * part) - 1]!;
-
 async function measure(database: Database, options: Options, say: (line: string) => void): Promise<ListRow[]> {
   const operator = await anOperator(database);
   const server = await startPostern(database, 'warn', { ADMIN_RATE_LIMIT: '0', ...options.set });
-  const http = client(server.origin, await tokenOf(server.origin, operator));
+  const http = listClient(server.origin, await tokenOf(server.origin, operator));
   const config = configWith(loadConfig('command', {}), { ISSUER: server.origin });
-  const plans = planner(database.db, { config } as Partial<Deps>, LIMIT);
+  const plans = planner(database.db, { config }, LIMIT);
   const values = valuesOf(new Date());
   const rows: ListRow[] = [];
   try {
@@ -103,31 +67,27 @@ async function measure(database: Database, options: Options, say: (line: string)
         const { status, body } = await http.get(`${path}&limit=${LIMIT}`);
         if (status === 400) continue;
         if (status !== 200) throw new Error(`${path} answered ${status}: ${JSON.stringify(body)}`);
+        const timed = query.filters.length < MOST;
         const add = async (page: 'first' | 'later', cursor: string | null, after?: ReadonlyArray<string | number>) => {
-          const read = await plans.read(operation, query, ids, after);
-          const looked = read?.statement ? await plans.look(read.statement) : { indexes: [], rows: 0, wrong: [] };
-          const times = await http.times(`${path}&limit=${LIMIT}${cursor === null ? '' : `&cursor=${cursor}`}`);
-          const { items } = body;
-          const name = {
-            list: operation.path,
-            query: decodeURIComponent(queryString(query)),
-            page,
-            shown: items.length,
-          };
-          rows.push({ ...name, ...looked, p50: share(times, 0.5), p95: share(times, 0.95) });
+          const statement = await plans.read(operation, query, ids, after);
+          const looked = statement ? await plans.look(statement) : { indexes: [], rows: 0, wrong: [] as string[] };
+          if (!statement && !READ_WHOLE.includes(operation.path)) looked.wrong.push('is not a page');
+          const at = `${path}&limit=${LIMIT}${cursor === null ? '' : `&cursor=${cursor}`}`;
+          const times = timed ? await http.times(at) : undefined;
+          rows.push({ list: operation.path, query: decodeURIComponent(queryString(query)), page, ...looked, ...times });
           for (const wrong of looked.wrong) say(`  VIOLATION ${path} (${page} page) ${wrong}`);
         };
         await add('first', null);
+        const { next_cursor } = body;
+        if (next_cursor === null) continue;
         // A cursor is good for any length of page, so that few requests lead far in.
-        let cursor = body.next_cursor;
-        let depth = LIMIT;
-        for (let next = cursor; next !== null && depth < DEEP; depth += 200) {
-          cursor = next;
-          next = (await http.get(`${path}&limit=200&cursor=${cursor}`)).body.next_cursor;
+        let [cursor, depth] = [next_cursor, LIMIT];
+        while (timed && depth < DEEP) {
+          const next = (await http.get(`${path}&limit=200&cursor=${cursor}`)).body.next_cursor;
+          if (next === null) break;
+          [cursor, depth] = [next, depth + 200];
         }
-        if (cursor === null) continue;
-        const before = await plans.read(operation, query, ids, undefined, depth);
-        await add('later', cursor, before?.last);
+        await add('later', cursor, await plans.endOf(operation, query, ids, depth));
       }
     }
   } finally {

@@ -31,26 +31,25 @@ type After = ReadonlyArray<string | number> | undefined;
 export function planner(db: Db, deps: Partial<Deps>, limit: number) {
   const heard = recordStatements();
 
-  /** One page's statement, and where it ended. Undefined when the query is refused. */
-  async function read(
-    { list, query }: ListOperation,
-    { sort, filters }: ListQuery,
-    ids: Readonly<Record<string, string>>,
-    after: After,
-    count = limit,
-  ): Promise<{ statement: Statement | undefined; last: After; more: boolean } | undefined> {
-    const descending = sort.startsWith('-');
+  type Asked = [operation: ListOperation, query: ListQuery, ids: Readonly<Record<string, string>>];
+
+  async function page([{ list, query }, { sort, filters }, ids]: Asked, after: After, count: number): Promise<After> {
     const columns = list.sorts[sort.replace(/^-/, '')]!;
-    const parsed = query.safeParse(Object.fromEntries(filters));
-    if (!parsed.success) return undefined;
-    heard.take();
+    const keyset = { columns, descending: sort.startsWith('-'), after, limit: count };
     const call = { deps: { ...deps, db } as Deps, by: { actor: 'bench' }, now: new Date() };
-    const page = await list
-      .page(call, ids, parsed.data, { columns, descending, after, limit: count })
-      .catch(() => null);
-    const statement = heard.take().findLast(({ text }) => /\border by\b.*\blimit\b/s.test(text));
-    return page === null ? undefined : { statement, last: page.last, more: page.more };
+    return (await list.page(call, ids, query.parse(Object.fromEntries(filters)), keyset)).last;
   }
+
+  /** The statement of one page; undefined for what is read whole. */
+  async function read(...[operation, query, ids, after]: [...Asked, After]): Promise<Statement | undefined> {
+    heard.take();
+    await page([operation, query, ids], after, limit);
+    return heard.take().findLast(({ text }) => /\border by\b.*\blimit\b/s.test(text));
+  }
+
+  /** Where so many rows end. */
+  const endOf = (...[operation, query, ids, depth]: [...Asked, number]): Promise<After> =>
+    page([operation, query, ids], undefined, depth);
 
   async function look({ text, values = [] }: Statement): Promise<Looked> {
     const { rows } = await db.executeQuery<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
@@ -58,19 +57,21 @@ export function planner(db: Db, deps: Partial<Deps>, limit: number) {
     );
     const steps = stepsOf(rows[0]!['QUERY PLAN'][0].Plan);
     const indexes = [...new Set(steps.flatMap((step) => step['Index Name'] ?? []))];
-    const scans = steps.filter((step) => / Scan$/.test(step['Node Type']) && step['Node Type'] !== 'Bitmap Index Scan');
+    const scans = steps.filter(
+      (step) => step['Node Type'].endsWith(' Scan') && step['Node Type'] !== 'Bitmap Index Scan',
+    );
     const looked = scans.reduce((sum, step) => sum + lookedAt(step), 0);
     const wrong: string[] = [];
     for (const step of steps) {
       const { 'Node Type': type, 'Relation Name': table = '' } = step;
       if (type === 'Seq Scan' && lookedAt(step) > SMALL) wrong.push(`reads all of ${table}`);
-      if (/Sort$/.test(type) && (step.Plans?.[0]?.['Actual Rows'] ?? 0) > FEW) wrong.push('sorts');
+      if (type.endsWith('Sort') && (step.Plans?.[0]?.['Actual Rows'] ?? 0) > FEW) wrong.push('sorts');
     }
     if (looked > limit * LOOKS_A_ROW) wrong.push(`looks at ${looked} rows`);
     return { indexes, rows: looked, wrong };
   }
 
-  return { read, look, stop: () => heard.stop() };
+  return { read, endOf, look, stop: () => heard.stop() };
 }
 
 const lookedAt = (step: Plan): number =>

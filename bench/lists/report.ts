@@ -5,14 +5,14 @@ export interface ListRow {
   list: string;
   query: string;
   page: 'first' | 'later';
-  shown: number;
   /** What it was read from. */
   indexes: string[];
   /** How many rows Postgres looked at. */
   rows: number;
   wrong: string[];
-  p50: number;
-  p95: number;
+  /** Milliseconds; undefined where it was only explained. */
+  p50?: number;
+  p95?: number;
 }
 
 /** A run. */
@@ -33,7 +33,7 @@ export interface ListReport {
   rows: ListRow[];
 }
 
-const ms = (value: number): string => value.toFixed(1);
+const ms = (value: number | undefined): string => value?.toFixed(1) ?? '–';
 const whole = (value: number): string => value.toLocaleString('en');
 const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 const table = (head: readonly string[], texts: number, rows: ReadonlyArray<readonly string[]>): string[] => [
@@ -46,7 +46,7 @@ const table = (head: readonly string[], texts: number, rows: ReadonlyArray<reado
 /** A line for each list, and one for each way to ask for it. */
 export function asMarkdown({ about, rows }: ListReport): { summary: string; whole: string } {
   const lists = [...new Set(rows.map(({ list }) => list))].map((list) => rows.filter((row) => row.list === list));
-  const slowest = (of: readonly ListRow[]): ListRow => of.reduce((a, b) => (b.p95 > a.p95 ? b : a));
+  const slowest = (of: readonly ListRow[]): ListRow => of.reduce((a, b) => ((b.p95 ?? 0) > (a.p95 ?? 0) ? b : a));
   const summaryRows = lists.map((of) => {
     const plain = of.find(({ page }) => page === 'first')!;
     const later = of.filter(({ page }) => page === 'later');
@@ -94,10 +94,9 @@ export function asMarkdown({ about, rows }: ListReport): { summary: string; whol
     row.indexes.join(', '),
     row.wrong.join(', '),
     whole(row.rows),
-    whole(row.shown),
     ms(row.p50),
     ms(row.p95),
   ]);
-  const columns = ['list', 'query', 'page', 'indexes', 'wrong', 'rows looked at', 'shown', 'p50', 'p95'];
+  const columns = ['list', 'query', 'page', 'indexes', 'wrong', 'rows looked at', 'p50', 'p95'];
   return { summary: summary.join('\n'), whole: table(columns, 5, every).join('\n') };
 }

@@ -7,6 +7,9 @@ export type ListOperation = Operation & { kind: 'list' };
 /** Every list that there is. */
 export const listOperations: readonly ListOperation[] = operations.filter((operation) => operation.kind === 'list');
 
+/** Of these there are a handful, which are read whole. */
+export const READ_WHOLE: readonly string[] = ['/keys', '/users/{sub}/credentials'];
+
 /** A list, narrowed and in an order. */
 export interface ListQuery {
   path: string;
