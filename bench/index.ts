@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ballastOf, fill } from './ballast.ts';
 import { startCluster, type Cluster, type Database } from './database.ts';
+import { benchLists } from './lists/index.ts';
 import { loadTool } from './load/index.ts';
 import { readOptions, type Options } from './options.ts';
 import { reportOf, write, type Row } from './report/index.ts';
@@ -129,7 +130,8 @@ async function run(options: Options): Promise<void> {
 }
 
 try {
-  await run(readOptions(process.argv.slice(2)));
+  const options = readOptions(process.argv.slice(2));
+  await (options.admin ? benchLists(options, say) : run(options));
 } catch (error) {
   if (!(error instanceof TypeError)) throw error;
   say(error.message);

@@ -18,6 +18,8 @@ export interface Options {
   /** Undefined: the better of those that are there. */
   tool: string | undefined;
   output: string;
+  /** The lists of the admin API on a large database, instead of the scenarios. */
+  admin: boolean;
 }
 
 export const USAGE = `npm run bench -- [options]
@@ -31,6 +33,7 @@ export const USAGE = `npm run bench -- [options]
   --set NAME=value    a variable of Postern's environment (repeatable)
   --profile           write a CPU profile of each scenario and name the functions that cost most
   --tool <name>       wrk or autocannon (wrk where it is installed)
+  --admin             the lists of the admin API instead: plans and times on a large database
   --output <dir>      where the table, the figures and the plot go (bench/results)`;
 
 const SUFFIXES: Record<string, number> = { '': 1, k: 1000, m: 1_000_000 };
@@ -63,6 +66,7 @@ export function readOptions(args: string[]): Options {
       set: { type: 'string', multiple: true, default: [] },
       tool: { type: 'string' },
       output: { type: 'string', default: 'bench/results' },
+      admin: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -81,5 +85,6 @@ export function readOptions(args: string[]): Options {
     set: Object.fromEntries(values.set.map((entry) => assignment(entry))),
     tool: values.tool,
     output: values.output,
+    admin: values.admin,
   };
 }

@@ -19,7 +19,7 @@ import type { Database } from './database.ts';
 import { basic, FORM, form, type Shot } from './scenario.ts';
 import { CHALLENGE, KINDS, REDIRECT_URI, resourceOf, SCOPE, VERIFIER, type Kind } from './shared.ts';
 
-const BY = { actor: 'bench' };
+export const BY = { actor: 'bench' };
 export const PASSWORD = 'a password that nobody has';
 export const USERNAME = 'bench';
 export const CODE_TTL = 600;
@@ -50,15 +50,18 @@ export interface World {
 const configFor = (issuer: string): Config =>
   configWith(loadConfig('command', {}), { ISSUER: issuer, SIGNING_ALGS: [...SIGNING_ALGS] });
 
+/** What it takes to make people and clients. */
+export const depsFor = (db: Db) => ({
+  db,
+  random,
+  passwords: createPasswordHasher(),
+  config: configFor('http://localhost:1'),
+  fetch: createOutbound({ allow: [] }),
+});
+
 /** Who is there before the server starts, since it keeps them for seconds. */
 export async function people({ db }: Database): Promise<{ machine: Client; app: Client; jwtApp: Client; phc: string }> {
-  const deps = {
-    db,
-    random,
-    passwords: createPasswordHasher(),
-    config: configFor('http://localhost:1'),
-    fetch: createOutbound({ allow: [] }),
-  };
+  const deps = depsFor(db);
   const now = new Date();
   await scopes.put(db, { name: 'jobs:read', description: null, claims: [], for_people: false, for_machines: true });
   for (const kind of KINDS) {
