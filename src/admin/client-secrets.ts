@@ -57,7 +57,7 @@ export const clientSecrets: AdminResource = {
     async run(call, { client_id }, given) {
       await requireClient(call, client_id!);
       const made = await addSecretTo(call.deps, client_id!, given, call.by, call.now);
-      if (!made) throw new Problem('conflict', 'a client of this authentication method has no secret');
+      if (!made) throw new Problem('not-allowed', 'a client of this authentication method has no secret');
       const row = (await store.findSecret(call.deps.db, client_id!, made.secret_id))!;
       return { ...itemOf(row), client_secret: made.client_secret };
     },
