@@ -250,4 +250,4 @@ async function open<T>(work: (opened: Opened) => Promise<T>, { schema }: { schem
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
-process.exitCode = await run(process.argv.slice(2), { start, open, reach: { fetch, random, wait } });
+process.exitCode = await run(process.argv.slice(2), { start, open, reach: { fetch, random, now: disciplinedClock().now, wait } });

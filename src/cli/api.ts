@@ -3,7 +3,7 @@
 /** What an operation is given: the parameters of its path, its query, and its body. */
 export interface ApiRequest {
   ids?: Readonly<Record<string, string>>;
-  query?: Readonly<Record<string, string | undefined>>;
+  query?: Readonly<Record<string, string | undefined>> | undefined;
   body?: unknown;
   /** Refuse when what the path names is not there: without it, deleting nothing is fine. */
   present?: boolean;
@@ -39,8 +39,15 @@ export async function* items(
   }
 }
 
+/** The items of a list that is short, or has to be whole. */
+export async function everything(api: Api, operation: string, request?: ApiRequest, limit?: number): Promise<Item[]> {
+  const rows: Item[] = [];
+  for await (const row of items(api, operation, request, limit)) rows.push(row);
+  return rows;
+}
+
 /** What the call answers, or undefined where there is nothing of this name. */
-export async function orNothing(call: Promise<Item>): Promise<Item | undefined> {
+export async function orNothing<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
   } catch (error) {
@@ -51,3 +58,7 @@ export async function orNothing(call: Promise<Item>): Promise<Item | undefined> 
 
 const isNotFound = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'error' in error && error.error === 'not_found';
+
+/** Changes what is named of a thing, or makes it where there is none. @throws Failure */
+export const putting = async (api: Api, path: string, ids: Record<string, string>, body: Item): Promise<Item> =>
+  (await orNothing(api.call(`PATCH ${path}`, { ids, body }))) ?? api.call(`PUT ${path}`, { ids, body });

@@ -1,10 +1,11 @@
 /** The command line: a table of commands. Doors only: what they do is the flows' and the parties'. */
 import { styleText } from 'node:util';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { readDotEnv, remoteVariables, version } from '../config.ts';
 import { audit } from './audit.ts';
 import { clients } from './clients.ts';
-import type { Answer, Group, Leaf, Means, Process } from './command.ts';
+import type { Answer, Leaf, Means, Process } from './command.ts';
+import { completionOf, type Commands } from './completion.ts';
 import { config } from './config.ts';
 import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
@@ -22,12 +23,13 @@ import { roles } from './roles.ts';
 import { scopes } from './scopes.ts';
 import { serve } from './serve.ts';
 import { sessions } from './sessions.ts';
+import { settings } from './settings.ts';
 import { tokens } from './tokens.ts';
 import { users } from './users.ts';
 
 export type { Opened, Process } from './command.ts';
 
-const commands = {
+const commands: Commands = {
   dev,
   serve,
   migrate,
@@ -45,9 +47,18 @@ const commands = {
   'registration-tokens': registrationTokens,
   'logout-notices': logoutNotices,
   audit,
+  settings,
   explain,
   doctor,
-} as const satisfies Record<string, Leaf | Group>;
+  completion: completionOf(() => commands, globalOptions),
+};
+
+function globalOptions(): Option[] {
+  return [
+    new Option('--url <issuer>', 'speak to the server at this issuer, instead of the database'),
+    new Option('--token-file <path>', 'with --url: the file that holds the access token'),
+  ];
+}
 
 const NAME = 'postern';
 const EXIT_CODES = `Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 78 wrong configuration`;
@@ -89,11 +100,10 @@ function programOf(process_: Process, finish: Finish): Command {
     // Usage errors are printed like all others.
     .configureOutput({ outputError: () => {} })
     .showSuggestionAfterError()
-    .option('--url <issuer>', 'speak to the server at this issuer instead of the database')
-    .option('--token-file <path>', 'with --url: the file that holds the access token')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', `\n${EXIT_CODES}\nEvery command has --help, with examples, and --json.`);
-  for (const [name, row] of Object.entries<Leaf | Group>(commands)) {
+  for (const option of globalOptions()) program.addOption(option);
+  for (const [name, row] of Object.entries(commands)) {
     const command = program.command(name).description(row.summary);
     if ('run' in row) {
       fill(command, row, process_, finish);

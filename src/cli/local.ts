@@ -17,7 +17,7 @@ export function localApi(deps: Deps): Api {
   const cursors =
     config.SECRET_KEYS.length > 0 ? deps.secrets : createSecrets([random(32).toString('base64url')], random);
   return {
-    async call(name, { ids = {}, query = {}, body, present }) {
+    async call(name, { ids = {}, query = {}, body, present } = {}) {
       const operation = byName.get(name);
       if (!operation) throw new Error(`there is no operation ${name}`);
       const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));

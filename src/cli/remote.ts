@@ -5,10 +5,11 @@ import { isLoopbackHost } from '../protocol/redirect-uri.ts';
 import type { Api, ApiRequest, Item } from './api.ts';
 import { Failure, notFound, refused, usage } from './failure.ts';
 
-/** How to reach others: the network, chance, and patience. */
+/** How to reach others: the network, chance, time, and patience. */
 export interface Reach {
   fetch: (url: string, init: RequestInit) => Promise<Response>;
   random: (bytes: number) => Buffer;
+  now: () => Date;
   /** Waits so many milliseconds. */
   wait: (ms: number) => Promise<unknown>;
 }
