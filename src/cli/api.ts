@@ -29,7 +29,7 @@ export async function* items(
   limit = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Item, void, undefined> {
   let cursor: string | undefined;
-  for (let left = limit; left > 0; ) {
+  for (let left = limit; left > 0;) {
     const asked = { ...query, limit: String(Math.min(PAGE, left)), cursor };
     const page = await api.call(operation, { ids, query: asked });
     yield* page['items'] as Item[];

@@ -29,7 +29,10 @@ const filterOptions = (): Option[] => [
   new Option('--until <time>', 'before then'),
 ];
 
-function filtersOf({ since, until, client, requestId, ...named }: FilterOptions, now: Date): NonNullable<ApiRequest['query']> {
+function filtersOf(
+  { since, until, client, requestId, ...named }: FilterOptions,
+  now: Date,
+): NonNullable<ApiRequest['query']> {
   return {
     event: named.event,
     sub: named.sub,

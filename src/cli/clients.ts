@@ -50,7 +50,9 @@ const create: Leaf<MetadataOptions & { clientId?: string; clientSecret?: string;
       try {
         const answer = await answerOf(to, await to.call('POST /clients', { body }));
         const url = access?.issuer ?? '$ISSUER';
-        return options.preset === 'admin' ? { ...answer, notes: [...(answer.notes ?? []), howToAsk(answer, url)] } : answer;
+        return options.preset === 'admin'
+          ? { ...answer, notes: [...(answer.notes ?? []), howToAsk(answer, url)] }
+          : answer;
       } catch (error) {
         if (!(error instanceof Failure) || error.error !== 'conflict' || !options.ifNotExists) throw error;
         const present = await orNothing(to.call('GET /clients/{client_id}', { ids: { client_id: String(client_id) } }));
@@ -80,7 +82,12 @@ const list: Leaf<ListOptions> = {
         ids: rows.map(({ client_id }) => String(client_id)),
         text: table(
           ['CLIENT ID', 'NAME', 'AUTHENTICATION', 'GRANT TYPES'],
-          rows.map((row) => [row['client_id'], row['client_name'], row['token_endpoint_auth_method'], row['grant_types']]),
+          rows.map((row) => [
+            row['client_id'],
+            row['client_name'],
+            row['token_endpoint_auth_method'],
+            row['grant_types'],
+          ]),
           'There are no clients yet: postern clients create',
         ),
       };
@@ -234,7 +241,11 @@ const deleteSecret: Leaf<{ secretId?: string }> = {
       const asked = { ids: { client_id, secret_id }, present: true };
       const done = await orNothing(to.call('DELETE /clients/{client_id}/secrets/{secret_id}', asked));
       if (!done) throw notFound(`${client_id} has no secret ${secret_id}`);
-      return { json: { client_id, secret_id, deleted: true }, ids: [secret_id], text: `Secret ${secret_id} is deleted.` };
+      return {
+        json: { client_id, secret_id, deleted: true },
+        ids: [secret_id],
+        text: `Secret ${secret_id} is deleted.`,
+      };
     }),
 };
 

@@ -22,7 +22,9 @@ function placesOf(commands: Commands, globals: readonly Option[]): Place[] {
     commands: [],
     options: [...options(), ...EVERYWHERE, ...always],
   });
-  const places: Place[] = [{ at: '', commands: namesOf(commands), options: [...always, new Option('-V, --version', '')] }];
+  const places: Place[] = [
+    { at: '', commands: namesOf(commands), options: [...always, new Option('-V, --version', '')] },
+  ];
   for (const [name, row] of Object.entries(commands)) {
     if ('run' in row) {
       places.push(ofLeaf(` ${name}`, row));

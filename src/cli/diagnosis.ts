@@ -73,7 +73,11 @@ export const checks = {
 
   async issuer({ deps: { db, config, clock } }, { reach }) {
     const published = keyStates(await keys.all(db), clock()).filter((key) => key.published && key.state === 'active');
-    return inspectIssuer(config.ISSUER, reach, published.map(({ kid }) => kid));
+    return inspectIssuer(
+      config.ISSUER,
+      reach,
+      published.map(({ kid }) => kid),
+    );
   },
 
   async tls({ deps: { config, clock } }) {

@@ -35,7 +35,8 @@ async function diagnose({ open, reach }: Means): Promise<Diagnosis[]> {
     await open(
       async (opened) => {
         await run(basics, opened, { reach }, found);
-        if (!found.some(({ check, level }) => check in basics && level === 'error')) await run(checks, opened, { reach }, found);
+        if (!found.some(({ check, level }) => check in basics && level === 'error'))
+          await run(checks, opened, { reach }, found);
       },
       { schema: 'any' },
     );
@@ -77,7 +78,9 @@ async function diagnoseElsewhere({ api, reach }: Means, issuer: string): Promise
       ]);
       const active = (await everything(to, 'GET /keys')).filter(({ state }) => state === 'active');
       const names = active.map(({ alg }) => String(alg)).join(', ');
-      tell('keys', [active.length > 0 ? ok(`there is one for each of ${names}`) : warning('there are none', 'restart it')]);
+      tell('keys', [
+        active.length > 0 ? ok(`there is one for each of ${names}`) : warning('there are none', 'restart it'),
+      ]);
     });
   } catch (thrown) {
     const fix = 'give a token of the admin API with settings:read and keys:read';

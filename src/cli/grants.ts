@@ -12,7 +12,9 @@ const list: Leaf<NewestOptions & { user?: string; client?: string; state: string
   options: () => [
     new Option('--user <user>', 'only those of this person: sub, username or e-mail address'),
     new Option('--client <client_id>', 'only those to this client'),
-    new Option('--state <state>', 'those that live, or those that were revoked').choices(['live', 'revoked']).default('live'),
+    new Option('--state <state>', 'those that live, or those that were revoked')
+      .choices(['live', 'revoked'])
+      .default('live'),
     ...newestOptions(),
   ],
   examples: ['grants list --user ada', 'grants list --client shop --state revoked --json'],

@@ -138,7 +138,8 @@ function fill(command: Command, leaf: Leaf, process_: Process, finish: Finish): 
 
 /** What a command works with: what was handed in, or a server elsewhere. @throws Failure for one that cannot be there */
 function meansOf(leaf: Leaf, process_: Process, manner: Manner, notes: string[]): Means {
-  if (leaf.here && manner.url !== undefined) throw usage('this command has nothing to do with a server: leave out --url');
+  if (leaf.here && manner.url !== undefined)
+    throw usage('this command has nothing to do with a server: leave out --url');
   const access = leaf.here ? undefined : accessOf(manner, remoteVariables());
   if (!access) {
     return {

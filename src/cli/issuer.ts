@@ -1,6 +1,7 @@
 /** The issuer from outside, as clients meet it: is it there, is it this one, and is its certificate good for long enough. */
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import type { Config } from '../config.ts';
 import { isLoopbackHost } from '../protocol/redirect-uri.ts';
@@ -42,7 +43,9 @@ export async function inspectIssuer(
   const missing = kids.filter((kid) => !served.includes(kid));
   if (served.length === 0 || missing.length > 0) {
     const said = served.length === 0 ? 'no keys' : `not the keys of this database: ${missing.join(', ')}`;
-    return [error(`${jwks_uri} has ${said}`, 'see that the servers behind the issuer have the same DATABASE_URL as this')];
+    return [
+      error(`${jwks_uri} has ${said}`, 'see that the servers behind the issuer have the same DATABASE_URL as this'),
+    ];
   }
   return [ok(`${issuer} answers as itself, with ${served.length} keys`)];
 }
@@ -72,7 +75,9 @@ export async function inspectCertificate(issuer: string, now: Date): Promise<Fin
   if (shown === undefined) return [];
   const { certificate, problem } = shown;
   if (problem !== undefined) {
-    return [error(`the certificate of ${hostname} is not accepted: ${problem}`, 'get one for this name, with its chain')];
+    return [
+      error(`the certificate of ${hostname} is not accepted: ${problem}`, 'get one for this name, with its chain'),
+    ];
   }
   return daysLeft(`the certificate of ${hostname}`, certificate, now);
 }
@@ -85,7 +90,7 @@ interface Shown {
 function shownAt(host: string, port: number): Promise<Shown | undefined> {
   const { promise, resolve } = Promise.withResolvers<Shown | undefined>();
   // It is only looked at: nothing is sent there, so what is wrong with it can be said.
-  const socket = connect({ host, port, servername: /^[\d.]+$|:/.test(host) ? '' : host, rejectUnauthorized: false });
+  const socket = connect({ host, port, servername: isIP(host) === 0 ? host : '', rejectUnauthorized: false });
   socket.setTimeout(PATIENCE, () => socket.destroy());
   socket.once('secureConnect', () => {
     const certificate = socket.getPeerX509Certificate();
@@ -118,7 +123,8 @@ export async function inspectTlsFiles(
     }
     const { hostname } = new URL(ISSUER);
     const found = daysLeft(TLS_CERT_FILE, certificate, now);
-    if (certificate.checkHost(hostname) === undefined && certificate.checkIP(hostname) === undefined) {
+    const name = hostname.replaceAll(/[[\]]/g, '');
+    if ((isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)) === undefined) {
       // Behind a proxy that has its own, this one may have any name.
       found.push(warning(`${TLS_CERT_FILE} is not for ${hostname}`, 'get one for the name of the issuer'));
     }

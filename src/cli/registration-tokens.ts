@@ -22,7 +22,11 @@ const create: Leaf<{ label?: string; uses: number; expiresIn: number }> = {
   run: ({ api }, { options: { label, uses, expiresIn } }) =>
     api(async (to) => {
       const made = await to.call('POST /registration-tokens', { body: { label, uses, expires_in: expiresIn } });
-      return { json: made, ids: [String(made['initial_access_token'] ?? '')], text: record(made, ['token_id', 'initial_access_token']) };
+      return {
+        json: made,
+        ids: [String(made['initial_access_token'] ?? '')],
+        text: record(made, ['token_id', 'initial_access_token']),
+      };
     }),
 };
 

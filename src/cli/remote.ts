@@ -78,9 +78,9 @@ export function remoteApi(access: Access, reach: Reach): RemoteApi {
   return {
     notes,
     async call(operation, request = {}) {
-      token ??= tokenFor(access, reach);
       const [method, template] = operation.split(' ') as [string, string];
       const url = `${access.issuer}${BASE}${fill(template, request.ids)}${queryOf(request)}`;
+      token ??= tokenFor(access, reach);
       const headers: Record<string, string> = {
         accept: 'application/json',
         authorization: `Bearer ${await token}`,
@@ -185,5 +185,8 @@ async function tokenFor({ issuer, token, client }: Access, reach: Reach): Promis
   if (answer.ok && typeof said['access_token'] === 'string') return said['access_token'];
   const id = answer.headers.get('x-request-id');
   const problem = `${client.client_id} gets no token at ${issuer}: ${String(said['error_description'] ?? answer.status)}`;
-  throw new Failure('not_allowed', id === null ? problem : `${problem} (request ${id})`);
+  throw new Failure(
+    answer.status < 500 ? 'not_allowed' : 'unavailable',
+    id === null ? problem : `${problem} (request ${id})`,
+  );
 }

@@ -138,7 +138,8 @@ const give: Leaf<Named> = {
   argument: '<role_id>',
   options: holderOptions,
   examples: ['roles give 5f0c1d9a7be24c3389d1e6aa --user ada --group staff'],
-  run: (means, input) => withHolders(means, input, 'given', (to, path, ids) => to.call(`PUT ${path}`, { ids, body: {} })),
+  run: (means, input) =>
+    withHolders(means, input, 'given', (to, path, ids) => to.call(`PUT ${path}`, { ids, body: {} })),
 };
 
 const take: Leaf<Named> = {
@@ -147,9 +148,7 @@ const take: Leaf<Named> = {
   options: holderOptions,
   examples: ['roles take 5f0c1d9a7be24c3389d1e6aa --user ada'],
   run: (means, input) =>
-    withHolders(means, input, 'taken', (to, path, ids) =>
-      orNothing(to.call(`DELETE ${path}`, { ids, present: true })),
-    ),
+    withHolders(means, input, 'taken', (to, path, ids) => orNothing(to.call(`DELETE ${path}`, { ids, present: true }))),
 };
 
 const unknown = (role_id: string): Error => notFound(`there is no role ${role_id}`);

@@ -11,7 +11,9 @@ const list: Leaf<NewestOptions & { user?: string; state: string }> = {
   summary: 'list sessions, newest first',
   options: () => [
     new Option('--user <user>', 'only those of this person: sub, username or e-mail address'),
-    new Option('--state <state>', 'those that live, or those that were ended').choices(['live', 'ended']).default('live'),
+    new Option('--state <state>', 'those that live, or those that were ended')
+      .choices(['live', 'ended'])
+      .default('live'),
     ...newestOptions(),
   ],
   examples: ['sessions list --user ada', 'sessions list --state ended --limit 500 --json'],

@@ -42,7 +42,11 @@ const revoke: Leaf = {
     return api(async (to) => {
       const json = await to.call('POST /tokens/revoke', { body: { token } });
       if (json['ended'] === 'nothing') throw notFound('the token is unknown, or has expired');
-      return { json, ids: json['grant_id'] === undefined ? [] : [String(json['grant_id'])], text: record(json, ['ended']) };
+      return {
+        json,
+        ids: json['grant_id'] === undefined ? [] : [String(json['grant_id'])],
+        text: record(json, ['ended']),
+      };
     });
   },
 };

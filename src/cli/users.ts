@@ -242,7 +242,11 @@ const remove: Leaf = {
       const sub = String(user['sub']);
       const done = await orNothing(to.call('DELETE /users/{sub}', { ids: { sub }, present: true }));
       if (!done) throw unknown(argument);
-      return { json: { sub, deleted: true }, ids: [sub], text: `Account ${String(user['username'])} (${sub}) is deleted.` };
+      return {
+        json: { sub, deleted: true },
+        ids: [sub],
+        text: `Account ${String(user['username'])} (${sub}) is deleted.`,
+      };
     }),
 };
 

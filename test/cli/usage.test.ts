@@ -13,7 +13,8 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks());
 
 const never = (): Promise<never> => Promise.reject(new Error('nothing may be opened'));
-const postern = (args: readonly string[]): Promise<number | undefined> => run(args, { start: never, open: never, reach: nobody });
+const postern = (args: readonly string[]): Promise<number | undefined> =>
+  run(args, { start: never, open: never, reach: nobody });
 
 const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   dev: [],
@@ -73,7 +74,10 @@ test.each([
   [['clients', 'nonsense'], /^error: unknown command 'nonsense'\n$/],
   [['migrate', 'nonsense'], /^error: .*nonsense|too many arguments/],
   [['clients', 'create', '--nme', 'x'], /^error: unknown option '--nme' \(Did you mean --name\?\)\n$/],
-  [['clients', 'create', '--preset', 'kiosk'], /^error: .*Allowed choices are web, spa, native, device, m2m, admin\.\n$/],
+  [
+    ['clients', 'create', '--preset', 'kiosk'],
+    /^error: .*Allowed choices are web, spa, native, device, m2m, admin\.\n$/,
+  ],
   [['clients', 'create', '--grant-type', 'implicit'], /^error: .*Allowed choices are authorization_code, /],
   [['clients', 'create', '--access-token-ttl', '7x'], /^error: .*7d\.\n$/],
   [['clients', 'create', '--if-not-exists'], /^error: --if-not-exists needs --client-id\n$/],
