@@ -167,7 +167,7 @@ export class ConfigError extends Error {
  */
 export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env): Config {
   const problems: string[] = [];
-  const given = withSecretFiles(source, problems);
+  const given = withFiles(source, Object.keys(environment.shape), SECRET_VARIABLES, problems);
   const wrong = new Set<string>();
   for (const issue of environment.safeParse(given).error?.issues ?? []) {
     const name = String(issue.path[0]);
@@ -201,13 +201,18 @@ export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env):
 }
 
 /** NAME_FILE stands in for NAME, so that secrets can come from mounted files. Empty variables count as unset. */
-function withSecretFiles(source: NodeJS.ProcessEnv, problems: string[]): Record<string, string> {
+function withFiles(
+  source: NodeJS.ProcessEnv,
+  names: readonly string[],
+  secrets: readonly string[],
+  problems: string[],
+): Record<string, string> {
   const given: Record<string, string> = {};
-  for (const name of Object.keys(environment.shape)) {
+  for (const name of names) {
     const value = source[name];
     if (value !== undefined && value !== '') given[name] = value;
   }
-  for (const name of SECRET_VARIABLES) {
+  for (const name of secrets) {
     const file = source[`${name}_FILE`];
     if (file === undefined || file === '') continue;
     if (name in given) problems.push(`${name} and ${name}_FILE are both set: set one`);
@@ -285,6 +290,19 @@ export function tracesEndpoint(config: Config): string | undefined {
 export function likelyMode(source: NodeJS.ProcessEnv = process.env): 'dev' | 'serve' {
   const set = ['ISSUER', 'DATABASE_URL', 'DATABASE_URL_FILE'].some((name) => (source[name] ?? '') !== '');
   return set || source['NODE_ENV'] === 'production' ? 'serve' : 'dev';
+}
+
+/** What commands that speak to a server elsewhere read; a secret of them may be in a file instead. */
+const REMOTE_VARIABLES = ['POSTERN_URL', 'POSTERN_TOKEN', 'POSTERN_CLIENT_ID', 'POSTERN_CLIENT_SECRET'] as const;
+
+export type RemoteVariables = Partial<Record<(typeof REMOTE_VARIABLES)[number], string>>;
+
+/** Where commands are carried out, and with which rights. @throws ConfigError for a file that cannot be read */
+export function remoteVariables(source: NodeJS.ProcessEnv = process.env): RemoteVariables {
+  const problems: string[] = [];
+  const given = withFiles(source, REMOTE_VARIABLES, ['POSTERN_TOKEN', 'POSTERN_CLIENT_SECRET'], problems);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return given;
 }
 
 /**

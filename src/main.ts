@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The process: config -> deps -> app -> listen -> close. The commands get `start` and `open` handed in. */
 import { join, resolve } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
 import { createRequestUris } from './authorize/request-uri.ts';
 import { run, type Opened } from './cli/index.ts';
@@ -249,4 +250,4 @@ async function open<T>(work: (opened: Opened) => Promise<T>, { schema }: { schem
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
-process.exitCode = await run(process.argv.slice(2), { start, open });
+process.exitCode = await run(process.argv.slice(2), { start, open, reach: { fetch, random, now: disciplinedClock().now, wait } });

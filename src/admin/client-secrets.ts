@@ -1,7 +1,7 @@
 /** The secrets of a client: several may live at a time, so that one can replace another without a gap. */
 import { z } from 'zod';
 import { addSecretTo, removeSecret } from '../clients/secrets.ts';
-import { clientSecret } from '../protocol/client-metadata.ts';
+import { clientSecret, isPublic } from '../protocol/client-metadata.ts';
 import * as store from '../store/clients.ts';
 import { Problem } from './problem.ts';
 import { createOf, listOf, type AdminResource, type Call, type Item } from './resource.ts';
@@ -19,8 +19,10 @@ const itemOf = ({ secret_id, created_at, expires_at }: store.SecretRow): Item =>
   expires_at: expires_at?.toISOString() ?? null,
 });
 
-async function requireClient({ deps }: Call, client_id: string): Promise<void> {
-  if (!(await store.find(deps.db, client_id))) throw new Problem('not-found', 'there is no such client');
+async function requireClient({ deps }: Call, client_id: string): Promise<store.Client> {
+  const client = await store.find(deps.db, client_id);
+  if (!client) throw new Problem('not-found', 'there is no such client');
+  return client;
 }
 
 export const clientSecrets: AdminResource = {
@@ -55,9 +57,12 @@ export const clientSecrets: AdminResource = {
     }),
     once: ['client_secret'],
     async run(call, { client_id }, given) {
-      await requireClient(call, client_id!);
+      const client = await requireClient(call, client_id!);
       const made = await addSecretTo(call.deps, client_id!, given, call.by, call.now);
-      if (!made) throw new Problem('conflict', 'a client of this authentication method has no secret');
+      if (!made) {
+        const kind = isPublic(client) ? 'is a public client' : `uses ${client.token_endpoint_auth_method}`;
+        throw new Problem('not-allowed', `${client_id} ${kind}: it has no secret`);
+      }
       const row = (await store.findSecret(call.deps.db, client_id!, made.secret_id))!;
       return { ...itemOf(row), client_secret: made.client_secret };
     },

@@ -27,6 +27,8 @@ const said = {
   last_used_at: z.iso.datetime().nullable(),
   disabled_at: z.iso.datetime().nullable(),
 };
+/** What a client brought when it registered itself (RFC 7591 §2.3): shown with it, and nothing that an operator sets. */
+const brought = { software_statement: z.string().optional() };
 const secret = {
   client_secret: clientSecret.describe('Shown once, in the answer that made it'),
   client_secret_expires_at: z.int(),
@@ -36,6 +38,7 @@ const item = z.strictObject({
   ...clientMetadataFields.partial().shape,
   client_id: clientId,
   ...said,
+  ...brought,
   client_secret: secret.client_secret.optional(),
   client_secret_expires_at: secret.client_secret_expires_at.optional(),
 });
@@ -58,7 +61,7 @@ const itemOf = (row: store.ClientRow): Item => ({
 
 /** A document without what is not metadata. */
 function writable(document: Item): ClientMetadataInput {
-  const ignored = new Set([...Object.keys(said), ...Object.keys(secret), 'client_id']);
+  const ignored = new Set([...Object.keys(said), ...Object.keys(brought), ...Object.keys(secret), 'client_id']);
   return Object.fromEntries(Object.entries(document).filter(([name]) => !ignored.has(name)));
 }
 
@@ -116,7 +119,7 @@ export const clients: AdminResource = {
     },
   }),
   replace: replaceOf({
-    body,
+    body: body.extend(brought),
     writable,
     async prepare({ deps }, { client_id }, given) {
       const present = await store.find(deps.db, client_id!);

@@ -13,6 +13,7 @@ const catalogue = {
   'not-found': [404, 'There is no such thing'],
   'method-not-allowed': [405, 'This cannot be done here'],
   'not-acceptable': [406, 'The answer is JSON only'],
+  'not-allowed': [409, 'What it is does not allow this'],
   conflict: [409, 'This meets what is there already'],
   'in-progress': [409, 'A request with this Idempotency-Key is still running'],
   'precondition-failed': [412, 'It was changed meanwhile'],
@@ -79,8 +80,11 @@ export class Problem extends Error {
 export function problemOf(thrown: unknown): Problem | undefined {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof ClientExists) return new Problem('conflict', `the id ${thrown.message} is taken`);
-  if (thrown instanceof ScopeProtected) return new Problem('conflict', thrown.message);
-  if (thrown instanceof ClientUnknown) return new Problem('invalid', thrown.message);
+  if (thrown instanceof ScopeProtected) return new Problem('not-allowed', thrown.message);
+  if (thrown instanceof ClientUnknown) {
+    const errors = [{ pointer: '/client_id', detail: thrown.message, code: 'unknown' }];
+    return new Problem('invalid', thrown.message, { errors });
+  }
   if (thrown instanceof AccountProblem) {
     return new Problem(thrown.reason === 'taken' ? 'conflict' : 'invalid', thrown.message);
   }

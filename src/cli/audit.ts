@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Option } from 'commander';
 import { z } from 'zod';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import * as store from '../store/audit-log.ts';
+import { everything, items, type ApiRequest } from './api.ts';
 import type { Group, Leaf } from './command.ts';
 import { usage } from './failure.ts';
 import { count, seconds } from './input.ts';
@@ -29,15 +29,18 @@ const filterOptions = (): Option[] => [
   new Option('--until <time>', 'before then'),
 ];
 
-function filtersOf({ since, until, client, requestId, ...named }: FilterOptions, now: Date): store.AuditFilters {
+function filtersOf(
+  { since, until, client, requestId, ...named }: FilterOptions,
+  now: Date,
+): NonNullable<ApiRequest['query']> {
   return {
     event: named.event,
     sub: named.sub,
     actor: named.actor,
     client_id: client,
     request_id: requestId,
-    since: momentOf('--since', since, now),
-    until: momentOf('--until', until, now),
+    since: momentOf('--since', since, now)?.toISOString(),
+    until: momentOf('--until', until, now)?.toISOString(),
   };
 }
 
@@ -54,19 +57,24 @@ const list: Leaf<FilterOptions & { limit: number }> = {
   summary: 'list what happened, latest first',
   options: () => [...filterOptions(), new Option('--limit <count>', 'at most so many').argParser(count).default(50)],
   examples: ['audit list', 'audit list --event refresh_token_reuse --since 7d', 'audit list --client shop --json'],
-  run: ({ open }, { options }) =>
-    open(async ({ deps }) => {
-      const rows: store.AuditEvent[] = [];
-      for await (const row of store.read(deps.db, filtersOf(options, deps.clock()))) {
-        rows.push(row);
-        if (rows.length >= options.limit) break;
-      }
+  run: ({ api, reach }, { options }) =>
+    api(async (to, deps) => {
+      const query = filtersOf(options, deps?.clock() ?? reach.now());
+      const rows = await everything(to, 'GET /audit-events', { query }, options.limit);
       return {
         json: rows,
-        ids: rows.map(({ event_id }) => event_id),
+        ids: rows.map(({ event_id }) => String(event_id)),
         text: table(
           ['AT', 'EVENT', 'SUB', 'CLIENT', 'ACTOR', 'ADDRESS', 'DETAIL'],
-          rows.map((row) => [row.at, row.event, row.sub, row.client_id, row.actor, row.ip, row.detail]),
+          rows.map((row) => [
+            row['at'],
+            row['event'],
+            row['sub'],
+            row['client_id'],
+            row['actor'],
+            row['ip'],
+            row['detail'],
+          ]),
           'Nothing of this kind happened.',
         ),
       };
@@ -77,9 +85,10 @@ const exportAll: Leaf<FilterOptions> = {
   summary: 'write what happened to standard output, latest first, a line of JSON each',
   options: filterOptions,
   examples: ['audit export --since 2026-01-01 --until 2026-02-01 > january.ndjson'],
-  run: ({ open }, { options }) =>
-    open(async ({ deps }) => {
-      for await (const row of store.read(deps.db, filtersOf(options, deps.clock()))) {
+  run: ({ api, reach }, { options }) =>
+    api(async (to, deps) => {
+      const query = filtersOf(options, deps?.clock() ?? reach.now());
+      for await (const row of items(to, 'GET /audit-events', { query })) {
         // A log has more lines than fit in memory: it waits for its reader.
         if (!process.stdout.write(`${JSON.stringify(row)}\n`)) {
           await Promise.race([once(process.stdout, 'drain'), once(process.stdout, 'close')]);

@@ -1,22 +1,32 @@
 /** Client metadata as the command line takes it: options by member, and whole RFC 7591 documents. */
 import { InvalidArgumentError, Option } from 'commander';
-import type { Registration } from '../clients/register.ts';
 import {
   AUTH_METHODS,
   GRANT_TYPES,
   isPublic,
-  presets,
+  presets as ofApplications,
   type ClientMetadataInput,
-  type Preset,
 } from '../protocol/client-metadata.ts';
 import { CONTENT_ENCRYPTION, ENCRYPTION_ALGS } from '../protocol/encryption-alg.ts';
 import { SUBJECT_TYPES } from '../protocol/sector.ts';
 import { RESPONSE_MODES } from '../protocol/authorization-request.ts';
 import { DECRYPTION_ALGS } from '../protocol/key-alg.ts';
 import { REQUEST_OBJECT_SIGNING_ALGS } from '../protocol/request-object.ts';
+import { ADMIN_SUBJECTS } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
+import type { Item } from './api.ts';
 import { usage } from './failure.ts';
 import { collect, readDocument, seconds } from './input.ts';
+
+/** `admin` is for operators alone: a client of the admin API that may do everything there. */
+const presets = {
+  ...ofApplications,
+  admin: {
+    ...ofApplications.m2m,
+    scope: ADMIN_SUBJECTS.flatMap((subject) => [`${subject}:read`, `${subject}:write`]).join(' '),
+  },
+} as const satisfies Record<string, Partial<ClientMetadataInput>>;
+type Preset = keyof typeof presets;
 
 type Member = keyof ClientMetadataInput;
 type Kind = 'list' | 'seconds' | 'flag' | 'scope' | readonly string[];
@@ -118,10 +128,17 @@ async function fromFile(file: string): Promise<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(document).filter(([member]) => !ISSUED.has(member)));
 }
 
+/** What the admin API says of a client beside its document: times, and whose it is. */
+const BESIDE = new Set(['registered_by', 'created_at', 'updated_at', 'last_used_at', 'disabled_at']);
+
+/** The RFC 7591 document of a client. */
+export const documentOf = (client: Item): Item =>
+  Object.fromEntries(Object.entries(client).filter(([member]) => !BESIDE.has(member)));
+
 /** A new client, from its document, its preset and its options; the later ones win. @throws Failure */
 export async function readRegistration(
   options: MetadataOptions & { clientId?: string; clientSecret?: string },
-): Promise<Registration> {
+): Promise<Item> {
   const { client_id, client_secret, ...document } = options.file === undefined ? {} : await fromFile(options.file);
   const given = fromOptions(options);
   // A document means what RFC 7591 §2 says it means; who says nothing at all gets a web application.
@@ -129,19 +146,19 @@ export async function readRegistration(
   const preset = options.preset ?? (unsaid ? 'web' : undefined);
   const metadata: ClientMetadataInput = { ...(preset && presets[preset]), ...document, ...given };
   // What a document holds is checked where the client is made.
-  const registration = {
-    metadata,
+  const body: Item = {
+    ...metadata,
     client_id: options.clientId ?? client_id,
     client_secret: options.clientSecret ?? client_secret,
-  } as Registration;
-  if (isPublic(metadata) && registration.client_secret !== undefined) {
+  };
+  if (isPublic(metadata) && body['client_secret'] !== undefined) {
     throw usage('client_secret: a public client has none');
   }
-  return registration;
+  return body;
 }
 
-/** Changes to a client. A member that is null in the document goes back to its default (RFC 7396). @throws Failure */
-export async function readChanges(client_id: string, options: MetadataOptions): Promise<Partial<ClientMetadataInput>> {
+/** Changes to a client, a merge patch (RFC 7396). @throws Failure */
+export async function readChanges(client_id: string, options: MetadataOptions): Promise<Item> {
   const {
     client_id: same,
     client_secret,
@@ -151,12 +168,7 @@ export async function readChanges(client_id: string, options: MetadataOptions): 
   } = options.file === undefined ? {} : await fromFile(options.file);
   if (same !== undefined && same !== client_id) throw usage(`client_id: the document is about ${JSON.stringify(same)}`);
   if (client_secret !== undefined) throw usage('client_secret: is changed by `postern clients rotate-secret`');
-  const named = Object.entries(document).map(([member, value]) => [member, value ?? undefined]);
-  const changes = {
-    ...(options.preset && presets[options.preset]),
-    ...Object.fromEntries(named),
-    ...fromOptions(options),
-  };
+  const changes = { ...(options.preset && presets[options.preset]), ...document, ...fromOptions(options) };
   if (Object.keys(changes).length === 0) throw usage('there is nothing to change: name a member, or give a --file');
-  return changes as Partial<ClientMetadataInput>;
+  return changes;
 }

@@ -1,21 +1,11 @@
 /** Clients: register, list, show, change, remove, and give another secret. Documents are those of RFC 7591. */
 import { Option } from 'commander';
-import {
-  ClientExists,
-  describeClient,
-  register,
-  removeClient,
-  updateClient,
-  type ClientDocument,
-} from '../clients/register.ts';
-import { setClientDisabled } from '../clients/disabling.ts';
-import { addSecretTo } from '../clients/secrets.ts';
 import type { Deps } from '../deps.ts';
-import * as logos from '../store/client-logos.ts';
-import * as store from '../store/clients.ts';
-import * as scopes from '../store/scopes.ts';
-import { BY } from './actor.ts';
+import { usesSecret } from '../protocol/client-metadata.ts';
+import { isBuiltInScope } from '../protocol/scope.ts';
+import { everything, orNothing, type Api, type Item } from './api.ts';
 import {
+  documentOf,
   fileOption,
   metadataOptions,
   negativeOptions,
@@ -25,9 +15,9 @@ import {
   type MetadataOptions,
 } from './client-metadata.ts';
 import type { Answer, Group, Leaf } from './command.ts';
-import { notAllowed, notFound, usage } from './failure.ts';
+import { Failure, notFound, usage } from './failure.ts';
 import { seconds } from './input.ts';
-import { listOptions, readPages, type ListOptions } from './list.ts';
+import { listOptions, readList, type ListOptions } from './list.ts';
 import { record, table } from './output.ts';
 
 const unknown = (client_id: string): Error => notFound(`there is no client ${client_id}`);
@@ -52,40 +42,52 @@ const create: Leaf<MetadataOptions & { clientId?: string; clientSecret?: string;
     'clients create --preset m2m --client-id reports --scope "reports:write" --if-not-exists',
     'clients create --file - < client.json',
   ],
-  async run({ open }, { options }) {
-    const registration = await readRegistration(options);
-    const { client_id } = registration;
+  async run({ api, access }, { options }) {
+    const body = await readRegistration(options);
+    const client_id = body['client_id'];
     if (options.ifNotExists && client_id === undefined) throw usage('--if-not-exists needs --client-id');
-    return open(async ({ deps }) => {
+    return api(async (to) => {
       try {
-        return await answerOf(deps, await register(deps, registration, BY, deps.clock()));
+        const answer = await answerOf(to, await to.call('POST /clients', { body }));
+        const url = access?.issuer ?? '$ISSUER';
+        return options.preset === 'admin'
+          ? { ...answer, notes: [...(answer.notes ?? []), howToAsk(answer, url)] }
+          : answer;
       } catch (error) {
-        if (!(error instanceof ClientExists) || !options.ifNotExists) throw error;
-        const present = await store.find(deps.db, client_id!);
+        if (!(error instanceof Failure) || error.error !== 'conflict' || !options.ifNotExists) throw error;
+        const present = await orNothing(to.call('GET /clients/{client_id}', { ids: { client_id: String(client_id) } }));
         if (!present) throw error;
-        return answerOf(deps, describeClient(present));
+        return answerOf(to, present);
       }
     });
   },
 };
 
+/** How a client of the admin API gets its first token. */
+const howToAsk = ({ ids: [id] }: Answer, issuer: string): string =>
+  [
+    'A token for the admin API (and the same with POSTERN_CLIENT_ID and POSTERN_CLIENT_SECRET, for postern --url):',
+    `  curl -u ${id}:$CLIENT_SECRET ${issuer}/token -d grant_type=client_credentials -d resource=${issuer}/admin/v1`,
+  ].join('\n');
+
 const list: Leaf<ListOptions> = {
   summary: 'list clients by id',
   options: listOptions,
   examples: ['clients list', 'clients list --json | jq -r ".[].client_id"'],
-  run: ({ open }, { options }) =>
-    open(async ({ deps }) => {
-      const rows = await readPages(
-        options,
-        (limit, after) => store.list(deps.db, limit, after),
-        ({ client_id }) => client_id,
-      );
+  run: ({ api }, { options }) =>
+    api(async (to) => {
+      const rows = await readList(to, 'GET /clients', 'client_id', options, { sort: 'client_id' });
       return {
-        json: rows.map(describeClient),
-        ids: rows.map(({ client_id }) => client_id),
+        json: rows.map(documentOf),
+        ids: rows.map(({ client_id }) => String(client_id)),
         text: table(
           ['CLIENT ID', 'NAME', 'AUTHENTICATION', 'GRANT TYPES'],
-          rows.map((row) => [row.client_id, row.client_name, row.token_endpoint_auth_method, row.grant_types]),
+          rows.map((row) => [
+            row['client_id'],
+            row['client_name'],
+            row['token_endpoint_auth_method'],
+            row['grant_types'],
+          ]),
           'There are no clients yet: postern clients create',
         ),
       };
@@ -96,19 +98,27 @@ const get: Leaf = {
   summary: 'show a client, without its secret',
   argument: '<client_id>',
   examples: ['clients get shop', 'clients get shop --json > shop.json'],
-  run: ({ open }, { argument: client_id }) =>
-    open(async ({ deps }) => {
-      const row = await store.find(deps.db, client_id);
-      if (!row) throw unknown(client_id);
-      const answer = await answerOf(deps, describeClient(row));
-      const logo = row.logo_uri === null ? undefined : logoOf(await logos.stateOf(deps.db, client_id));
-      const more = record({ disabled: row.disabled_at, logo });
-      return more === '' ? answer : { ...answer, text: `${answer.text}\n${more}` };
+  run: ({ api }, { argument: client_id }) =>
+    api(async (to, deps) => {
+      const client = await find(to, client_id);
+      const answer = await answerOf(to, client);
+      const { registered_by, last_used_at, disabled_at: disabled } = client;
+      const logo = client['logo_uri'] === undefined || !deps ? undefined : await logoOf(deps, client_id);
+      const more = record({ registered_by, last_used_at, disabled, logo });
+      return { ...answer, text: `${answer.text}\n${more}` };
     }),
 };
 
-/** What became of a logo_uri. */
-function logoOf(state: Awaited<ReturnType<typeof logos.stateOf>>): string {
+async function find(to: Api, client_id: string): Promise<Item> {
+  const client = await orNothing(to.call('GET /clients/{client_id}', { ids: { client_id } }));
+  if (!client) throw unknown(client_id);
+  return client;
+}
+
+/** What became of a logo_uri: only the database knows. */
+async function logoOf({ db }: Deps, client_id: string): Promise<string> {
+  const { stateOf } = await import('../store/client-logos.ts');
+  const state = await stateOf(db, client_id);
   const { fetched_at = null, media_type = null, last_failure = null, next_at = null } = state ?? {};
   const failed = last_failure === null ? '' : `, the last try failed: ${last_failure}`;
   if (fetched_at !== null) return `${media_type}, fetched ${fetched_at.toISOString()}${failed}`;
@@ -125,12 +135,12 @@ const update: Leaf<MetadataOptions> = {
     'clients update shop --redirect-uri https://shop.example.com/cb',
     'clients update shop --file - < shop.json',
   ],
-  async run({ open }, { argument: client_id, options }) {
-    const changes = await readChanges(client_id, options);
-    return open(async ({ deps }) => {
-      const document = await updateClient(deps, client_id, changes, BY, deps.clock());
-      if (!document) throw unknown(client_id);
-      return answerOf(deps, document);
+  async run({ api }, { argument: client_id, options }) {
+    const body = await readChanges(client_id, options);
+    return api(async (to) => {
+      const changed = await orNothing(to.call('PATCH /clients/{client_id}', { ids: { client_id }, body }));
+      if (!changed) throw unknown(client_id);
+      return answerOf(to, changed);
     });
   },
 };
@@ -139,9 +149,10 @@ const remove: Leaf = {
   summary: 'delete a client and end everything it was granted',
   argument: '<client_id>',
   examples: ['clients delete shop'],
-  run: ({ open }, { argument: client_id }) =>
-    open(async ({ deps }) => {
-      if (!(await removeClient(deps, client_id, BY, deps.clock()))) throw unknown(client_id);
+  run: ({ api }, { argument: client_id }) =>
+    api(async (to) => {
+      const asked = { ids: { client_id }, present: true };
+      if (!(await orNothing(to.call('DELETE /clients/{client_id}', asked)))) throw unknown(client_id);
       return { json: { client_id, deleted: true }, ids: [client_id], text: `Client ${client_id} is deleted.` };
     }),
 };
@@ -163,11 +174,12 @@ const enable: Leaf = {
 };
 
 function ability(disabled: boolean): Leaf['run'] {
-  return ({ open }, { argument: client_id }) =>
-    open(async ({ deps }) => {
-      if (!(await setClientDisabled(deps, client_id, disabled, BY, deps.clock()))) throw unknown(client_id);
-      const text = `Client ${client_id} is ${disabled ? 'disabled' : 'enabled'}.`;
-      return { json: { client_id, disabled }, ids: [client_id], text };
+  const name = disabled ? 'disable' : 'enable';
+  return ({ api }, { argument: client_id }) =>
+    api(async (to) => {
+      const done = await orNothing(to.call(`POST /clients/{client_id}/${name}`, { ids: { client_id } }));
+      if (!done) throw unknown(client_id);
+      return { json: { client_id, disabled }, ids: [client_id], text: `Client ${client_id} is ${name}d.` };
     });
 }
 
@@ -182,40 +194,111 @@ const rotate: Leaf<{ overlap: number; clientSecret?: string }> = {
   ],
   explanation: 'Running servers notice within 10 seconds. With --quiet only the new secret is printed.',
   examples: ['clients rotate-secret shop --overlap 7d'],
-  async run({ open }, { argument: client_id, options: { overlap, clientSecret } }) {
-    return open(async ({ deps }) => {
-      const made = await addSecretTo(deps, client_id, { overlap, client_secret: clientSecret }, BY, deps.clock());
-      if (made) {
-        const shown = { client_id, client_secret: made.client_secret };
-        const json = { ...shown, secret_id: made.secret_id, client_secret_expires_at: 0 };
-        return { json, ids: [made.client_secret], text: record(shown, ['client_secret']), notes: [ONCE] };
-      }
-      if (await store.find(deps.db, client_id)) throw notAllowed(`${client_id} is a public client: it has no secret`);
-      throw unknown(client_id);
-    });
-  },
+  run: ({ api }, { argument: client_id, options: { overlap, clientSecret } }) =>
+    api(async (to) => {
+      const made = await addSecret(to, client_id, { overlap, client_secret: clientSecret });
+      const { secret_id, client_secret } = made;
+      const shown = { client_id, client_secret };
+      const json = { ...shown, secret_id, client_secret_expires_at: 0 };
+      const notes = client_secret === undefined ? [] : [ONCE];
+      return { json, ids: [String(client_secret ?? '')], text: record(shown, ['client_secret']), notes };
+    }),
 };
+
+async function addSecret(to: Api, client_id: string, body: Item): Promise<Item> {
+  const made = await orNothing(to.call('POST /clients/{client_id}/secrets', { ids: { client_id }, body }));
+  if (!made) throw unknown(client_id);
+  return made;
+}
+
+const secrets: Leaf = {
+  summary: 'list the secrets of a client: their ids and times, never what they are',
+  argument: '<client_id>',
+  examples: ['clients secrets shop'],
+  run: ({ api }, { argument: client_id }) =>
+    api(async (to) => {
+      const rows = await secretsOf(to, client_id);
+      if (!rows) throw unknown(client_id);
+      return {
+        json: rows,
+        ids: rows.map(({ secret_id }) => String(secret_id)),
+        text: table(
+          ['SECRET ID', 'MADE', 'UNTIL'],
+          rows.map((row) => [row['secret_id'], row['created_at'], row['expires_at']]),
+          `There are none: postern clients rotate-secret ${client_id}`,
+        ),
+      };
+    }),
+};
+
+const deleteSecret: Leaf<{ secretId?: string }> = {
+  summary: 'take one secret away from a client, now',
+  argument: '<client_id>',
+  options: () => [new Option('--secret-id <id>', 'which one: postern clients secrets ID').makeOptionMandatory()],
+  examples: ['clients delete-secret shop --secret-id 3kQd…'],
+  run: ({ api }, { argument: client_id, options: { secretId: secret_id = '' } }) =>
+    api(async (to) => {
+      const asked = { ids: { client_id, secret_id }, present: true };
+      const done = await orNothing(to.call('DELETE /clients/{client_id}/secrets/{secret_id}', asked));
+      if (!done) throw notFound(`${client_id} has no secret ${secret_id}`);
+      return {
+        json: { client_id, secret_id, deleted: true },
+        ids: [secret_id],
+        text: `Secret ${secret_id} is deleted.`,
+      };
+    }),
+};
+
+const secretsOf = (to: Api, client_id: string): Promise<Item[] | undefined> =>
+  orNothing(everything(to, 'GET /clients/{client_id}/secrets', { ids: { client_id } }));
 
 const ONCE = 'The secret is shown this once: only its hash is kept.';
 
-async function answerOf({ db, clock }: Pick<Deps, 'db' | 'clock'>, document: ClientDocument): Promise<Answer> {
-  const { client_id } = document;
-  const known = new Set((await scopes.all(db)).map(({ name }) => name));
-  const missing = String(document['scope'])
-    .split(' ')
-    .filter((name) => name !== '' && !known.has(name));
-  const notes = missing.map((name) => `The scope ${name} does not exist yet: postern scopes put ${name}`);
-  if (document.client_secret !== undefined) notes.unshift(ONCE);
-  else if ((await store.withoutSecret(db, clock())).includes(client_id)) {
+async function answerOf(to: Api, client: Item): Promise<Answer> {
+  const document = documentOf(client);
+  const { client_id: id, client_secret, client_secret_expires_at: _never, client_id_issued_at, ...members } = document;
+  const client_id = String(id);
+  const notes = await missingScopes(to, String(document['scope']));
+  if (client_secret !== undefined) notes.unshift(ONCE);
+  else if (await lacksSecret(to, client)) {
     notes.unshift(`This client has no secret yet: postern clients rotate-secret ${client_id}`);
   }
-  const { client_id: _id, client_secret, client_secret_expires_at: _never, client_id_issued_at, ...members } = document;
   const created = new Date(Number(client_id_issued_at) * 1000);
   const text = record({ client_id, client_secret, ...members, created }, ['client_id', 'client_secret']);
   return { json: document, ids: [client_id], text, notes };
 }
 
+/** For people only, so that whoever may not look is not told. */
+async function missingScopes(to: Api, scope: string): Promise<string[]> {
+  const named = scope.split(' ').filter((name) => name !== '' && !isBuiltInScope(name));
+  const notes: string[] = [];
+  for (const name of named) {
+    const known = await to.call('GET /scopes/{name}', { ids: { name } }).catch((error: Failure) => error);
+    if (known instanceof Failure && known.error === 'not_found') {
+      notes.push(`The scope ${name} does not exist yet: postern scopes put ${name}`);
+    }
+  }
+  return notes;
+}
+
+async function lacksSecret(to: Api, client: Item): Promise<boolean> {
+  if (!usesSecret(client as Parameters<typeof usesSecret>[0])) return false;
+  const rows = await secretsOf(to, String(client['client_id']));
+  return rows?.every(({ expires_at }) => expires_at !== null) ?? false;
+}
+
 export const clients: Group = {
   summary: 'applications that ask for tokens',
-  commands: { create, list, get, update, disable, enable, delete: remove, 'rotate-secret': rotate },
+  commands: {
+    create,
+    list,
+    get,
+    update,
+    disable,
+    enable,
+    delete: remove,
+    'rotate-secret': rotate,
+    secrets,
+    'delete-secret': deleteSecret,
+  },
 };

@@ -1,6 +1,8 @@
 /** What a command is: a row of a table, which index.ts turns into the library's. It answers; it does not print. */
 import type { Option } from 'commander';
 import type { Deps } from '../deps.ts';
+import type { Api } from './api.ts';
+import type { Access, Reach } from './remote.ts';
 
 /** What a command works on. */
 export interface Opened {
@@ -20,6 +22,15 @@ export interface Process {
   start(mode: 'dev' | 'serve'): Promise<void>;
   /** `schema: 'any'`: also on a database that lacks migrations. @throws ConfigError, PostgresUnavailable */
   open<T>(work: (opened: Opened) => Promise<T>, options?: { schema?: 'any' }): Promise<T>;
+  reach: Reach;
+}
+
+/** What a command works with: a database, or a server elsewhere that --url names. */
+export interface Means extends Process {
+  /** Works on the admin API, wherever it is; `deps` only where that is the database. @throws Failure */
+  api<T>(work: (api: Api, deps: Deps | undefined) => Promise<T>): Promise<T>;
+  /** The server elsewhere. */
+  access: Access | undefined;
 }
 
 /** What a command has to say. */
@@ -44,7 +55,9 @@ export interface Leaf<Options extends object = object> {
   examples?: readonly string[];
   /** More for --help: what the options do not say. */
   explanation?: string;
-  run(process: Process, input: { argument: string; options: Options }): Promise<Answer | undefined>;
+  /** It needs no database, and says nothing about any server. */
+  here?: true;
+  run(means: Means, input: { argument: string; options: Options }): Promise<Answer | undefined>;
 }
 
 /** Commands about one subject; `own` is what the subject's name does alone. */

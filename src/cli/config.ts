@@ -12,6 +12,7 @@ const check: Leaf<{ mode?: 'dev' | 'serve' }> = {
       'serve',
     ]),
   ],
+  here: true,
   examples: ['config check', 'config check --mode serve'],
   run: async (_process, { options: { mode = likelyMode() } }) => {
     loadConfig(mode);
@@ -21,6 +22,7 @@ const check: Leaf<{ mode?: 'dev' | 'serve' }> = {
 
 const print: Leaf = {
   summary: 'print the configuration in force, without its secrets',
+  here: true,
   examples: ['config print', 'config print --json'],
   run: async () => {
     const shown = describeConfig(loadConfig('command'));

@@ -10,22 +10,14 @@ import * as keys from '../store/keys.ts';
 import { pendingMigrations } from '../store/migrate.ts';
 import * as resources from '../store/resources.ts';
 import * as scopes from '../store/scopes.ts';
-import type { Opened } from './command.ts';
+import type { Opened, Process } from './command.ts';
+import { error, ok, or, warning, type Finding } from './finding.ts';
+import { inspectCertificate, inspectIssuer, inspectTlsFiles } from './issuer.ts';
 import { readPages } from './list.ts';
 
-export interface Finding {
-  level: 'ok' | 'warning' | 'error';
-  message: string;
-  fix?: string;
-}
-
-type Check = (opened: Opened) => Promise<Finding[]>;
-
-const ok = (message: string): Finding => ({ level: 'ok', message });
-const warning = (message: string, fix: string): Finding => ({ level: 'warning', message, fix });
-const error = (message: string, fix: string): Finding => ({ level: 'error', message, fix });
-/** What was found, or that nothing was. */
-const or = (findings: Finding[], fine: string): Finding[] => (findings.length > 0 ? findings : [ok(fine)]);
+/** What a check may look at beside the database. */
+export type Looks = Pick<Process, 'reach'>;
+type Check = (opened: Opened, looks: Looks) => Promise<Finding[]>;
 
 const OLDEST_POSTGRES = 150_000;
 const MAX_CLOCK_OFFSET_S = 2;
@@ -77,6 +69,19 @@ export const checks = {
       findings.push(...living.slice(-1).flatMap((key) => tooOld(key, config.KEY_ROTATION_INTERVAL, clock())));
     }
     return or(findings, `there is one for each of ${algs.join(', ')}`);
+  },
+
+  async issuer({ deps: { db, config, clock } }, { reach }) {
+    const published = keyStates(await keys.all(db), clock()).filter((key) => key.published && key.state === 'active');
+    return inspectIssuer(
+      config.ISSUER,
+      reach,
+      published.map(({ kid }) => kid),
+    );
+  },
+
+  async tls({ deps: { config, clock } }) {
+    return [...(await inspectTlsFiles(config, clock())), ...(await inspectCertificate(config.ISSUER, clock()))];
   },
 
   async files({ deps: { config }, secretFile }) {

@@ -1,18 +1,24 @@
 /** Doctor: is this deployment well, and what to do where it is not. */
 import { styleText } from 'node:util';
 import { ConfigError, likelyMode, loadConfig } from '../config.ts';
-import type { Leaf, Opened, Process } from './command.ts';
-import { basics, checks, type Finding } from './diagnosis.ts';
+import { everything, type Item } from './api.ts';
+import type { Leaf, Means, Opened } from './command.ts';
+import { basics, checks, type Looks } from './diagnosis.ts';
+import { error, ok, warning, type Finding } from './finding.ts';
+import { inspectCertificate, inspectIssuer } from './issuer.ts';
 import { failureOf } from './failure.ts';
 
 type Diagnosis = Finding & { check: string };
 
 export const doctor: Leaf = {
-  summary: 'look at configuration, database, keys and clients; exit code 1 when something is wrong',
-  explanation: 'Every finding that is not fine comes with what to do about it.',
-  examples: ['doctor', 'doctor --json'],
-  async run(process) {
-    const found = await diagnose(process);
+  summary: 'look at configuration, database, issuer, keys and clients; exit code 1 when something is wrong',
+  explanation: [
+    'Every finding that is not fine comes with what to do about it.',
+    'With --url only what can be seen from elsewhere: the issuer, its certificate, migrations and keys.',
+  ].join('\n'),
+  examples: ['doctor', 'doctor --json', 'doctor --url https://id.example.com'],
+  async run(means) {
+    const found = await (means.access ? diagnoseElsewhere(means, means.access.issuer) : diagnose(means));
     const wrong = found.filter(({ level }) => level === 'error');
     return {
       json: { ok: wrong.length === 0, findings: found },
@@ -23,13 +29,14 @@ export const doctor: Leaf = {
   },
 };
 
-async function diagnose({ open }: Process): Promise<Diagnosis[]> {
+async function diagnose({ open, reach }: Means): Promise<Diagnosis[]> {
   const found = configuration();
   try {
     await open(
       async (opened) => {
-        await run(basics, opened, found);
-        if (!found.some(({ check, level }) => check in basics && level === 'error')) await run(checks, opened, found);
+        await run(basics, opened, { reach }, found);
+        if (!found.some(({ check, level }) => check in basics && level === 'error'))
+          await run(checks, opened, { reach }, found);
       },
       { schema: 'any' },
     );
@@ -43,13 +50,43 @@ async function diagnose({ open }: Process): Promise<Diagnosis[]> {
 }
 
 async function run(
-  table: Readonly<Record<string, (opened: Opened) => Promise<Finding[]>>>,
+  table: Readonly<Record<string, (opened: Opened, looks: Looks) => Promise<Finding[]>>>,
   opened: Opened,
+  looks: Looks,
   found: Diagnosis[],
 ): Promise<void> {
   for (const [check, look] of Object.entries(table)) {
-    for (const finding of await look(opened)) found.push({ check, ...finding });
+    for (const finding of await look(opened, looks)) found.push({ check, ...finding });
   }
+}
+
+/** What can be seen of a server elsewhere; the rest is its operator's to look at. */
+async function diagnoseElsewhere({ api, reach }: Means, issuer: string): Promise<Diagnosis[]> {
+  const found: Diagnosis[] = [];
+  const tell = (check: string, findings: readonly Finding[]): void => {
+    found.push(...findings.map((finding) => ({ check, ...finding })));
+  };
+  tell('issuer', await inspectIssuer(issuer, reach));
+  tell('tls', await inspectCertificate(issuer, reach.now()));
+  try {
+    await api(async (to) => {
+      const missing = ((await to.call('GET /settings'))['migrations'] as Item[]).filter(({ applied }) => !applied);
+      tell('migrations', [
+        missing.length === 0
+          ? ok('all are applied')
+          : error(`${missing.length} are missing: ${missing.map(({ name }) => name).join(', ')}`, 'postern migrate'),
+      ]);
+      const active = (await everything(to, 'GET /keys')).filter(({ state }) => state === 'active');
+      const names = active.map(({ alg }) => String(alg)).join(', ');
+      tell('keys', [
+        active.length > 0 ? ok(`there is one for each of ${names}`) : warning('there are none', 'restart it'),
+      ]);
+    });
+  } catch (thrown) {
+    const fix = 'give a token of the admin API with settings:read and keys:read';
+    tell('api', [error(failureOf(thrown).message, fix)]);
+  }
+  return found;
 }
 
 function configuration(): Diagnosis[] {

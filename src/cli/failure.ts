@@ -39,6 +39,47 @@ export const usage = (...problems: string[]): Failure => new Failure('usage', ..
 export const notFound = (problem: string): Failure => new Failure('not_found', problem);
 export const notAllowed = (problem: string): Failure => new Failure('not_allowed', problem);
 
+/** What the admin API refuses with (RFC 9457), whichever way it came. */
+export interface Refused {
+  code: string;
+  detail: string;
+  errors: ReadonlyArray<{ pointer: string; detail: string; code: string }>;
+  /** Of a server's answer. */
+  request_id?: string | undefined;
+}
+
+/** By problem code; what is missing is `failed`. */
+const REFUSALS: Readonly<Record<string, keyof typeof EXIT_CODES>> = {
+  invalid: 'usage',
+  'too-large': 'usage',
+  unauthorized: 'not_allowed',
+  forbidden: 'not_allowed',
+  'not-allowed': 'not_allowed',
+  'not-found': 'not_found',
+  conflict: 'conflict',
+  'in-progress': 'conflict',
+  'precondition-failed': 'conflict',
+  unavailable: 'unavailable',
+};
+
+/** A refusal as a failure: a line for each thing that is wrong, the request id in the last one. */
+export function refused({ code, detail, errors, request_id }: Refused): Failure {
+  const lines = errors.map((error) => {
+    // JSON Pointer (RFC 6901), or ? and a parameter.
+    const place = error.pointer
+      .replace(/^[/?]/, '')
+      .split('/')
+      .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+      .join('.');
+    return oneLine(place === '' ? error.detail : `${place}: ${error.detail}`);
+  });
+  const said = lines.length > 0 ? lines : [oneLine(detail)];
+  if (request_id !== undefined) said.push(`${said.pop()} (request ${request_id})`);
+  // It names something that there is not.
+  const missing = errors.length > 0 && errors.every((error) => error.code === 'unknown');
+  return new Failure(missing ? 'not_found' : (REFUSALS[code] ?? 'failed'), ...said);
+}
+
 /** Anything thrown as a failure. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown;

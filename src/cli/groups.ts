@@ -1,13 +1,10 @@
 /** Groups of people: make, list, show, change and delete them, and say who is in them. */
 import { Option } from 'commander';
-import type { Deps } from '../deps.ts';
-import * as store from '../store/groups.ts';
-import { addMembers, createGroup, GroupProblem, removeGroup, removeMember, updateGroup } from '../users/groups.ts';
-import { BY } from './actor.ts';
+import { everything, orNothing, type Api, type Item } from './api.ts';
 import type { Answer, Group, Leaf } from './command.ts';
-import { notFound, usage } from './failure.ts';
+import { Failure, notFound, usage } from './failure.ts';
 import { collect } from './input.ts';
-import { listOptions, readPages, type ListOptions } from './list.ts';
+import { listOptions, readList, type ListOptions } from './list.ts';
 import { record, table } from './output.ts';
 import { findUser } from './users.ts';
 
@@ -19,14 +16,14 @@ const create: Leaf<{ name?: string; description?: string; ifNotExists?: boolean 
     new Option('--if-not-exists', 'answer with the group that has this name, unchanged'),
   ],
   examples: ['groups create --name staff --description "Everybody who works here"'],
-  async run({ open }, { options: { name, description, ifNotExists } }) {
+  async run({ api }, { options: { name, description, ifNotExists } }) {
     if (name === undefined) throw usage('--name is missing');
-    return open(async ({ deps }) => {
+    return api(async (to) => {
       try {
-        return answerOf(await createGroup(deps, { name, ...(description && { description }) }, BY, deps.clock()));
+        return answerOf(await to.call('POST /groups', { body: { name, ...(description && { description }) } }));
       } catch (error) {
-        const taken = error instanceof GroupProblem && error.reason === 'taken';
-        const present = ifNotExists && taken ? await store.findByName(deps.db, name) : undefined;
+        const taken = error instanceof Failure && error.error === 'conflict';
+        const present = ifNotExists && taken ? await findByName(to, name) : undefined;
         if (!present) throw error;
         return answerOf(present);
       }
@@ -38,20 +35,16 @@ const list: Leaf<ListOptions & { user?: string }> = {
   summary: 'list groups by name',
   options: () => [...listOptions(), new Option('--user <user>', 'only those that this person is in')],
   examples: ['groups list', 'groups list --user ada'],
-  run: ({ open }, { options }) =>
-    open(async ({ deps }) => {
-      const sub = options.user === undefined ? undefined : (await findUser(deps, options.user)).sub;
-      const read = async (limit: number, after: string): Promise<store.Group[]> => {
-        const keyset = { columns: ['name'], descending: false, after: after === '' ? undefined : [after], limit };
-        return (await store.page(deps.db, { sub }, keyset)).rows;
-      };
-      const rows = await readPages(options, read, ({ name }) => name);
+  run: ({ api }, { options }) =>
+    api(async (to) => {
+      const sub = options.user === undefined ? undefined : String((await findUser(to, options.user))['sub']);
+      const rows = await readList(to, 'GET /groups', 'group_id', options, { sub, sort: 'name' });
       return {
         json: rows,
-        ids: rows.map(({ group_id }) => group_id),
+        ids: rows.map(({ group_id }) => String(group_id)),
         text: table(
           ['GROUP ID', 'NAME', 'DESCRIPTION'],
-          rows.map((row) => [row.group_id, row.name, row.description]),
+          rows.map((row) => [row['group_id'], row['name'], row['description']]),
           'There are no groups: postern groups create',
         ),
       };
@@ -62,15 +55,13 @@ const get: Leaf = {
   summary: 'show a group, with who is in it',
   argument: '<group>',
   examples: ['groups get staff', 'groups get staff --json'],
-  run: ({ open }, { argument }) =>
-    open(async ({ deps }) => {
-      const group = await findGroup(deps, argument);
-      const read = async (limit: number, after: string): Promise<store.Member[]> => {
-        const keyset = { columns: ['sub'], descending: false, after: after === '' ? undefined : [after], limit };
-        return (await store.pageOfMembers(deps.db, group.group_id, keyset)).rows;
-      };
-      const members = (await readPages({}, read, ({ sub }) => sub)).map(({ sub }) => sub);
-      return { json: { ...group, members }, ids: [group.group_id], text: record({ ...group, members }, ['group_id']) };
+  run: ({ api }, { argument }) =>
+    api(async (to) => {
+      const group = await findGroup(to, argument);
+      const group_id = idOf(group);
+      const members = await everything(to, 'GET /groups/{group_id}/members', { ids: { group_id } });
+      const shown = { ...group, members: members.map(({ sub }) => sub) };
+      return { json: shown, ids: [group_id], text: record(shown, ['group_id']) };
     }),
 };
 
@@ -82,14 +73,12 @@ const update: Leaf<{ name?: string; description?: string }> = {
     new Option('--description <text>', 'what it is for'),
   ],
   examples: ['groups update staff --name employees'],
-  run({ open }, { argument, options: { name, description } }) {
+  run({ api }, { argument, options: { name, description } }) {
     if (name === undefined && description === undefined) throw usage('there is nothing to change: give an option');
-    return open(async ({ deps }) => {
-      const { group_id } = await findGroup(deps, argument);
-      const changes = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
-      const changed = await updateGroup(deps, group_id, changes, BY, deps.clock());
-      if (!changed) throw unknown(argument);
-      return answerOf(changed);
+    const body = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
+    return api(async (to) => {
+      const group_id = idOf(await findGroup(to, argument));
+      return answerOf(await to.call('PATCH /groups/{group_id}', { ids: { group_id }, body }));
     });
   },
 };
@@ -98,11 +87,13 @@ const remove: Leaf = {
   summary: 'delete a group, with its memberships and roles',
   argument: '<group>',
   examples: ['groups delete staff'],
-  run: ({ open }, { argument }) =>
-    open(async ({ deps }) => {
-      const { group_id, name } = await findGroup(deps, argument);
-      if (!(await removeGroup(deps, group_id, BY, deps.clock()))) throw unknown(argument);
-      return { json: { group_id, deleted: true }, ids: [group_id], text: `Group ${name} is deleted.` };
+  run: ({ api }, { argument }) =>
+    api(async (to) => {
+      const group = await findGroup(to, argument);
+      const group_id = idOf(group);
+      const done = await orNothing(to.call('DELETE /groups/{group_id}', { ids: { group_id }, present: true }));
+      if (!done) throw unknown(argument);
+      return { json: { group_id, deleted: true }, ids: [group_id], text: `Group ${String(group['name'])} is deleted.` };
     }),
 };
 
@@ -112,15 +103,15 @@ const people = (): Option[] => [
 
 /** The people named, and the group. @throws Failure */
 async function meant(
-  deps: Deps,
+  to: Api,
   argument: string,
   { user = [] }: { user?: string[] },
-): Promise<{ group: store.Group; subs: string[] }> {
+): Promise<{ group: Item; group_id: string; subs: string[] }> {
   if (user.length === 0) throw usage('--user is missing');
-  const group = await findGroup(deps, argument);
+  const group = await findGroup(to, argument);
   const subs: string[] = [];
-  for (const name of user) subs.push((await findUser(deps, name)).sub);
-  return { group, subs };
+  for (const name of user) subs.push(String((await findUser(to, name))['sub']));
+  return { group, group_id: idOf(group), subs };
 }
 
 const add: Leaf<{ user?: string[] }> = {
@@ -128,16 +119,12 @@ const add: Leaf<{ user?: string[] }> = {
   argument: '<group>',
   options: people,
   examples: ['groups add staff --user ada --user bob'],
-  run: ({ open }, { argument, options }) =>
-    open(async ({ deps }) => {
-      const { group, subs } = await meant(deps, argument, options);
-      const { found, added } = await addMembers(deps, group.group_id, subs, BY, deps.clock());
-      if (!found) throw unknown(argument);
-      return {
-        json: { group_id: group.group_id, added },
-        ids: added,
-        text: `Added to ${group.name}: ${added.length}.`,
-      };
+  run: ({ api }, { argument, options }) =>
+    api(async (to) => {
+      const { group, group_id, subs } = await meant(to, argument, options);
+      const answer = await to.call('POST /groups/{group_id}/members/add', { ids: { group_id }, body: { subs } });
+      const added = answer['added'] as string[];
+      return { json: { group_id, added }, ids: added, text: `Added to ${String(group['name'])}: ${added.length}.` };
     }),
 };
 
@@ -146,32 +133,36 @@ const takeOut: Leaf<{ user?: string[] }> = {
   argument: '<group>',
   options: people,
   examples: ['groups remove staff --user ada'],
-  run: ({ open }, { argument, options }) =>
-    open(async ({ deps }) => {
-      const { group, subs } = await meant(deps, argument, options);
+  run: ({ api }, { argument, options }) =>
+    api(async (to) => {
+      const { group, group_id, subs } = await meant(to, argument, options);
       const removed: string[] = [];
       for (const sub of subs) {
-        if (await removeMember(deps, group.group_id, sub, BY, deps.clock())) removed.push(sub);
+        const asked = { ids: { group_id, sub }, present: true };
+        if (await orNothing(to.call('DELETE /groups/{group_id}/members/{sub}', asked))) removed.push(sub);
       }
-      const text = `Taken out of ${group.name}: ${removed.length}.`;
-      return { json: { group_id: group.group_id, removed }, ids: removed, text };
+      const text = `Taken out of ${String(group['name'])}: ${removed.length}.`;
+      return { json: { group_id, removed }, ids: removed, text };
     }),
 };
 
 const unknown = (name: string): Error => notFound(`there is no group ${name}`);
+const idOf = (group: Item): string => String(group['group_id']);
+
+async function findByName(to: Api, name: string): Promise<Item | undefined> {
+  const [group] = await everything(to, 'GET /groups', { query: { name } }, 1);
+  return group;
+}
 
 /** By name or id. @throws Failure */
-export async function findGroup({ db }: Pick<Deps, 'db'>, name: string): Promise<store.Group> {
-  const group = (await store.find(db, name)) ?? (await store.findByName(db, name));
+export async function findGroup(to: Api, name: string): Promise<Item> {
+  const asked = { ids: { group_id: name } };
+  const group = (await orNothing(to.call('GET /groups/{group_id}', asked))) ?? (await findByName(to, name));
   if (!group) throw unknown(name);
   return group;
 }
 
-const answerOf = (group: store.Group): Answer => ({
-  json: group,
-  ids: [group.group_id],
-  text: record({ ...group }, ['group_id']),
-});
+const answerOf = (group: Item): Answer => ({ json: group, ids: [idOf(group)], text: record(group, ['group_id']) });
 
 export const groups: Group = {
   summary: 'groups of people, that tokens name',

@@ -1,32 +1,35 @@
 /** The command line: a table of commands. Doors only: what they do is the flows' and the parties'. */
 import { styleText } from 'node:util';
-import { Command, CommanderError } from 'commander';
-import { readDotEnv, version } from '../config.ts';
+import { Command, CommanderError, Option } from 'commander';
+import { readDotEnv, remoteVariables, version } from '../config.ts';
 import { audit } from './audit.ts';
 import { clients } from './clients.ts';
-import type { Answer, Group, Leaf, Process } from './command.ts';
+import type { Answer, Leaf, Means, Process } from './command.ts';
+import { completionOf, type Commands } from './completion.ts';
 import { config } from './config.ts';
 import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
 import { explain } from './explain.ts';
-import { failureOf, type Failure } from './failure.ts';
+import { failureOf, usage, type Failure } from './failure.ts';
 import { grants } from './grants.ts';
 import { groups } from './groups.ts';
 import { keys } from './keys.ts';
 import { logoutNotices } from './logout-notices.ts';
 import { migrate } from './migrate.ts';
 import { registrationTokens } from './registration-tokens.ts';
+import { accessOf, remoteApi } from './remote.ts';
 import { resources } from './resources.ts';
 import { roles } from './roles.ts';
 import { scopes } from './scopes.ts';
 import { serve } from './serve.ts';
 import { sessions } from './sessions.ts';
+import { settings } from './settings.ts';
 import { tokens } from './tokens.ts';
 import { users } from './users.ts';
 
 export type { Opened, Process } from './command.ts';
 
-const commands = {
+const commands: Commands = {
   dev,
   serve,
   migrate,
@@ -44,9 +47,18 @@ const commands = {
   'registration-tokens': registrationTokens,
   'logout-notices': logoutNotices,
   audit,
+  settings,
   explain,
   doctor,
-} as const satisfies Record<string, Leaf | Group>;
+  completion: completionOf(() => commands, globalOptions),
+};
+
+function globalOptions(): Option[] {
+  return [
+    new Option('--url <issuer>', 'speak to the server at this issuer, instead of the database'),
+    new Option('--token-file <path>', 'with --url: the file that holds the access token'),
+  ];
+}
 
 const NAME = 'postern';
 const EXIT_CODES = `Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 78 wrong configuration`;
@@ -73,6 +85,8 @@ export async function run(args: readonly string[], process_: Process): Promise<n
 }
 
 interface Manner {
+  url?: string;
+  tokenFile?: string;
   json?: boolean;
   quiet?: boolean;
 }
@@ -86,8 +100,10 @@ function programOf(process_: Process, finish: Finish): Command {
     // Usage errors are printed like all others.
     .configureOutput({ outputError: () => {} })
     .showSuggestionAfterError()
+    .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', `\n${EXIT_CODES}\nEvery command has --help, with examples, and --json.`);
-  for (const [name, row] of Object.entries<Leaf | Group>(commands)) {
+  for (const option of globalOptions()) program.addOption(option);
+  for (const [name, row] of Object.entries(commands)) {
     const command = program.command(name).description(row.summary);
     if ('run' in row) {
       fill(command, row, process_, finish);
@@ -114,9 +130,42 @@ function fill(command: Command, leaf: Leaf, process_: Process, finish: Finish): 
     // A subject that does something alone has the same options, and the library gives them to it.
     const manner = command.optsWithGlobals<Manner>();
     const first = argument !== undefined && typeof given[0] === 'string' ? given[0] : '';
-    const answer = await leaf.run(process_, { argument: first, options: manner });
-    if (answer) finish(answer, manner);
+    const notes: string[] = [];
+    const answer = await leaf.run(meansOf(leaf, process_, manner, notes), { argument: first, options: manner });
+    if (answer) finish({ ...answer, notes: [...(answer.notes ?? []), ...notes] }, manner);
   });
+}
+
+/** What a command works with: what was handed in, or a server elsewhere. @throws Failure for one that cannot be there */
+function meansOf(leaf: Leaf, process_: Process, manner: Manner, notes: string[]): Means {
+  if (leaf.here && manner.url !== undefined)
+    throw usage('this command has nothing to do with a server: leave out --url');
+  const access = leaf.here ? undefined : accessOf(manner, remoteVariables());
+  if (!access) {
+    return {
+      ...process_,
+      access,
+      api: async (work) => {
+        // With all of the house behind it, which commands for a server elsewhere do without.
+        const { localApi } = await import('./local.ts');
+        return process_.open(({ deps }) => work(localApi(deps), deps));
+      },
+    };
+  }
+  const refuse = (): Promise<never> =>
+    Promise.reject(usage('this command works on the database itself: leave out --url (and POSTERN_URL)'));
+  return {
+    ...process_,
+    access,
+    start: manner.url === undefined ? process_.start : refuse,
+    open: refuse,
+    async api(work) {
+      const api = remoteApi(access, process_.reach);
+      const done = await work(api, undefined);
+      notes.push(...api.notes);
+      return done;
+    },
+  };
 }
 
 function print({ json, ids, text, notes = [] }: Answer, { json: asJson, quiet }: Manner): void {

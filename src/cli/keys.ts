@@ -2,12 +2,10 @@
 import { Option } from 'commander';
 import { ConfigError } from '../config.ts';
 import type { Deps } from '../deps.ts';
-import { keyStates, retireKey, rotateKey } from '../keys/index.ts';
 import { KEY_ALGS, type KeyAlg } from '../protocol/key-alg.ts';
-import * as store from '../store/keys.ts';
-import { BY } from './actor.ts';
+import { everything, orNothing } from './api.ts';
 import type { Group, Leaf } from './command.ts';
-import { Failure, notFound } from './failure.ts';
+import { notFound } from './failure.ts';
 import { record, table } from './output.ts';
 
 const NOTICED = 'Running servers notice within 5 seconds.';
@@ -19,22 +17,22 @@ const list: Leaf = {
     'next: published, used later. active: in use. retired: replaced; good while what was made with it may live.',
   ].join('\n'),
   examples: ['keys list'],
-  run: ({ open }) =>
-    open(async ({ deps }) => {
-      const rows = keyStates(await store.all(deps.db), deps.clock());
+  run: ({ api }) =>
+    api(async (to) => {
+      const rows = await everything(to, 'GET /keys');
       return {
         json: rows,
-        ids: rows.map(({ kid }) => kid),
+        ids: rows.map(({ kid }) => String(kid)),
         text: table(
           ['KID', 'USE', 'ALG', 'STATE', 'PUBLISHED', 'ACTIVE FROM', 'UNTIL'],
           rows.map((key) => [
-            key.kid,
-            key.use,
-            key.alg,
-            key.state,
-            key.published ? 'yes' : 'no',
-            key.activates_at,
-            key.ends_at,
+            key['kid'],
+            key['use'],
+            key['alg'],
+            key['state'],
+            key['published'] ? 'yes' : 'no',
+            key['activates_at'],
+            key['ends_at'],
           ]),
           'There are no keys yet: the server makes them when it starts.',
         ),
@@ -49,12 +47,12 @@ const rotate: Leaf<{ alg: KeyAlg; immediately?: boolean }> = {
     new Option('--immediately', 'use it at once, although others may not know it for some minutes'),
   ],
   examples: ['keys rotate', 'keys rotate --alg ES256'],
-  run: ({ open }, { options: { alg, immediately = false } }) =>
-    open(async ({ deps }) => {
+  run: ({ api }, { options: { alg, immediately = false } }) =>
+    api(async (to, deps) => {
       demandSecretKeys(deps);
-      const made = await rotateKey(deps.db, deps.secrets, alg, BY, deps.clock(), { immediately });
-      const key = { kid: made.kid, alg, activates_at: made.activates_at };
-      return { json: key, ids: [key.kid], text: record(key, ['kid']), notes: [NOTICED] };
+      const { kid, activates_at } = await to.call('POST /keys/rotate', { body: { alg, immediately } });
+      const key = { kid, alg, activates_at };
+      return { json: key, ids: [String(kid)], text: record(key, ['kid']), notes: [NOTICED] };
     }),
 };
 
@@ -66,26 +64,24 @@ const retire: Leaf = {
     'To replace a key that is only old, rotate it: what it signed stays good.',
   ].join('\n'),
   examples: ['keys retire 8Ub1…'],
-  run: ({ open }, { argument: kid }) =>
-    open(async ({ deps }) => {
+  run: ({ api }, { argument: kid }) =>
+    api(async (to, deps) => {
       demandSecretKeys(deps);
-      const done = await retireKey(deps.db, deps.secrets, kid, BY, deps.clock());
-      if (!done) {
-        const known = (await store.all(deps.db)).some((key) => key.kid === kid);
-        throw known ? new Failure('conflict', `the key ${kid} was retired before`) : notFound(`there is no key ${kid}`);
-      }
+      const done = await orNothing(to.call('POST /keys/{kid}/retire', { ids: { kid } }));
+      if (!done) throw notFound(`there is no key ${kid}`);
       return {
         json: done,
         ids: [kid],
-        text: record({ retired: kid, alg: done.alg, replacement: done.replacement }),
+        text: record({ retired: kid, alg: done['alg'], replacement: done['replacement'] }),
         notes: [NOTICED],
       };
     }),
 };
 
 /** Keys are sealed under SECRET_KEYS. @throws ConfigError */
-function demandSecretKeys({ config }: Pick<Deps, 'config'>): void {
-  if (config.SECRET_KEYS.length > 0) return;
+function demandSecretKeys(deps: Deps | undefined): void {
+  // A server elsewhere has its own.
+  if (!deps || deps.config.SECRET_KEYS.length > 0) return;
   throw new ConfigError(['SECRET_KEYS is not set: give this command the keys of the server']);
 }
 

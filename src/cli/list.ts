@@ -1,6 +1,7 @@
 /** Lists: everything there is, page by page, unless a limit was given. */
 import { Option } from 'commander';
-import type { Keyset, KeysetPage } from '../store/listing.ts';
+import { everything, items, type Api, type ApiRequest, type Item } from './api.ts';
+import { notFound } from './failure.ts';
 import { count } from './input.ts';
 
 export interface ListOptions {
@@ -10,7 +11,7 @@ export interface ListOptions {
 
 export const listOptions = (): Option[] => [
   new Option('--limit <count>', 'at most so many').argParser(count),
-  new Option('--after <id>', 'only those after this id, in the order of ids'),
+  new Option('--after <id>', 'only those after this id, in the order of the list'),
 ];
 
 const PAGE = 500;
@@ -39,17 +40,32 @@ export const newestOptions = (): Option[] => [
   new Option('--limit <count>', 'at most so many').argParser(count).default(50),
 ];
 
-/** Reads the newest, and says when there are more. */
-export async function readNewest<Row>(
+/** The latest, and a note when there are more. */
+export async function readNewest(
+  api: Api,
+  operation: string,
   { limit }: NewestOptions,
-  columns: readonly string[],
-  read: (keyset: Keyset) => Promise<KeysetPage<Row>>,
-): Promise<{ rows: Row[]; notes: string[] }> {
-  const rows: Row[] = [];
-  let page: KeysetPage<Row> | undefined;
-  do {
-    page = await read({ columns, descending: true, after: page?.last, limit: Math.min(PAGE, limit - rows.length) });
-    rows.push(...page.rows);
-  } while (page.more && rows.length < limit);
-  return { rows, notes: page.more ? ['There are more: give a larger --limit.'] : [] };
+  query: ApiRequest['query'] = {},
+): Promise<{ rows: Item[]; notes: string[] }> {
+  const rows = await everything(api, operation, { query }, limit + 1);
+  const more = rows.length > limit;
+  return { rows: rows.slice(0, limit), notes: more ? ['There are more: give a larger --limit.'] : [] };
+}
+
+/** A list as it is asked for: whole, or what comes after an id of it. @throws Failure for an id that is not in it */
+export async function readList(
+  api: Api,
+  operation: string,
+  id: string,
+  { limit = Number.POSITIVE_INFINITY, after }: ListOptions,
+  query: ApiRequest['query'] = {},
+): Promise<Item[]> {
+  const rows: Item[] = [];
+  let seen = after === undefined;
+  for await (const row of items(api, operation, { query }, seen ? limit : undefined)) {
+    if (seen && rows.push(row) === limit) break;
+    seen ||= row[id] === after;
+  }
+  if (!seen) throw notFound(`--after is ${after}: the list has nothing of this id`);
+  return rows;
 }

@@ -1,27 +1,61 @@
-/** Back-channel logout: what clients could not be told. */
-import { Option } from 'commander';
-import * as store from '../store/logout-notices.ts';
-import type { Group, Leaf } from './command.ts';
-import { count } from './input.ts';
+/** Back-channel logout: what clients could not be told, and trying again. */
+import { orNothing, type Api, type Item } from './api.ts';
+import type { Answer, Group, Leaf } from './command.ts';
+import { notFound } from './failure.ts';
+import { newestOptions, readNewest, type NewestOptions } from './list.ts';
 import { table } from './output.ts';
 
-const list: Leaf<{ limit: number }> = {
+const list: Leaf<NewestOptions> = {
   summary: 'list notices that were given up after ten tries, latest first',
-  options: () => [new Option('--limit <count>', 'at most so many').argParser(count).default(50)],
+  options: newestOptions,
   examples: ['logout-notices list'],
-  run: ({ open }, { options: { limit } }) =>
-    open(async ({ deps }) => {
-      const rows = await store.dead(deps.db, limit);
+  run: ({ api }, { options }) =>
+    api(async (to) => {
+      const { rows, notes } = await readNewest(to, 'GET /logout-notices', options);
       return {
         json: rows,
-        ids: rows.map(({ notice_id }) => notice_id),
+        ids: rows.map(({ notice_id }) => String(notice_id)),
         text: table(
-          ['CLIENT', 'SUB', 'SID', 'GIVEN UP', 'LAST FAILURE'],
-          rows.map((row) => [row.client_id, row.sub, row.sid, row.dead_at, row.last_failure]),
+          ['NOTICE', 'CLIENT', 'SUB', 'SID', 'GIVEN UP', 'LAST FAILURE'],
+          rows.map((row) => [
+            row['notice_id'],
+            row['client_id'],
+            row['sub'],
+            row['sid'],
+            row['dead_at'],
+            row['last_failure'],
+          ]),
           'Every client could be told so far.',
         ),
+        notes,
       };
     }),
 };
 
-export const logoutNotices: Group = { summary: 'sign-outs that clients could not be told of', commands: { list } };
+const retry: Leaf = {
+  summary: 'tell the client again',
+  argument: '<notice_id>',
+  examples: ['logout-notices retry 42'],
+  run: ({ api }, { argument }) =>
+    api((to) => done(argument, 'retried', to.call('POST /logout-notices/{notice_id}/retry', about(argument)))),
+};
+
+const remove: Leaf = {
+  summary: 'forget a notice',
+  argument: '<notice_id>',
+  examples: ['logout-notices delete 42'],
+  run: ({ api }, { argument }) =>
+    api((to) => done(argument, 'deleted', to.call('DELETE /logout-notices/{notice_id}', about(argument)))),
+};
+
+const about = (notice_id: string): Parameters<Api['call']>[1] => ({ ids: { notice_id }, present: true });
+
+async function done(notice_id: string, what: string, call: Promise<Item>): Promise<Answer> {
+  if (!(await orNothing(call))) throw notFound(`there is no notice ${notice_id} that was given up`);
+  return { json: { notice_id, [what]: true }, ids: [notice_id], text: `Notice ${notice_id} is ${what}.` };
+}
+
+export const logoutNotices: Group = {
+  summary: 'sign-outs that clients could not be told of',
+  commands: { list, retry, delete: remove },
+};

@@ -1,15 +1,13 @@
 /** How answers look to people: aligned tables and records. Colours only on a terminal, and not with NO_COLOR. */
 import { styleText } from 'node:util';
 
-type Value = string | number | boolean | Date | null | undefined | readonly string[] | object;
-
 const GAP = '  ';
 const dim = (text: string): string => styleText('dim', text);
 /** What matters most in an answer. */
 export const strong = (text: string): string => styleText('bold', text);
 
 /** Rows under their headings; the last column may be of any width. `none` is said when there are no rows. */
-export function table(headings: readonly string[], rows: ReadonlyArray<readonly Value[]>, none: string): string {
+export function table(headings: readonly string[], rows: ReadonlyArray<readonly unknown[]>, none: string): string {
   if (rows.length === 0) return none;
   const cells = rows.map((row) => row.map(show));
   const widths = headings.map((heading, i) => Math.max(heading.length, ...cells.map((row) => row[i]!.length)));
@@ -22,7 +20,7 @@ export function table(headings: readonly string[], rows: ReadonlyArray<readonly 
 }
 
 /** One thing, a member a line; what is not set is left out. */
-export function record(members: Readonly<Record<string, Value>>, highlight: readonly string[] = []): string {
+export function record(members: Readonly<Record<string, unknown>>, highlight: readonly string[] = []): string {
   const shown = Object.entries(members)
     .map(([name, value]) => [name, show(value)] as const)
     .filter(([, value]) => value !== '');
@@ -32,12 +30,12 @@ export function record(members: Readonly<Record<string, Value>>, highlight: read
     .join('\n');
 }
 
-function show(value: Value): string {
+function show(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.map(show).join(' ');
   if (typeof value === 'object') return Object.keys(value).length === 0 ? '' : printable(JSON.stringify(value));
-  return printable(String(value));
+  return printable(String(value as string | number | boolean));
 }
 
 /** Names come from outside: nothing in them may steer the terminal. */

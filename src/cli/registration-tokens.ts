@@ -1,8 +1,6 @@
 /** Initial access tokens (RFC 7591): with one of these, somebody may register a client. */
 import { Option } from 'commander';
-import { createInitialAccessToken, removeInitialAccessToken } from '../clients/dynamic.ts';
-import * as store from '../store/initial-access-tokens.ts';
-import { BY } from './actor.ts';
+import { everything, orNothing } from './api.ts';
 import type { Group, Leaf } from './command.ts';
 import { notFound } from './failure.ts';
 import { count, seconds } from './input.ts';
@@ -21,25 +19,29 @@ const create: Leaf<{ label?: string; uses: number; expiresIn: number }> = {
   ],
   explanation: 'It is shown once. The server has to run with REGISTRATION=token.',
   examples: ['registration-tokens create --label "the new team" --uses 3 --expires-in 7d'],
-  run: ({ open }, { options: { label, uses, expiresIn } }) =>
-    open(async ({ deps }) => {
-      const made = await createInitialAccessToken(deps, { label, uses, expires_in: expiresIn }, BY, deps.clock());
-      return { json: made, ids: [made.initial_access_token], text: record(made, ['token_id', 'initial_access_token']) };
+  run: ({ api }, { options: { label, uses, expiresIn } }) =>
+    api(async (to) => {
+      const made = await to.call('POST /registration-tokens', { body: { label, uses, expires_in: expiresIn } });
+      return {
+        json: made,
+        ids: [String(made['initial_access_token'] ?? '')],
+        text: record(made, ['token_id', 'initial_access_token']),
+      };
     }),
 };
 
 const list: Leaf = {
   summary: 'list the tokens, without what they are',
   examples: ['registration-tokens list'],
-  run: ({ open }) =>
-    open(async ({ deps }) => {
-      const rows = await store.list(deps.db);
+  run: ({ api }) =>
+    api(async (to) => {
+      const rows = await everything(to, 'GET /registration-tokens');
       return {
         json: rows,
-        ids: rows.map(({ token_id }) => token_id),
+        ids: rows.map(({ token_id }) => String(token_id)),
         text: table(
           ['ID', 'LABEL', 'USES LEFT', 'EXPIRES'],
-          rows.map((row) => [row.token_id, row.label, row.uses_left, row.expires_at]),
+          rows.map((row) => [row['token_id'], row['label'], row['uses_left'], row['expires_at']]),
           'There are no registration tokens.',
         ),
       };
@@ -50,9 +52,10 @@ const remove: Leaf = {
   summary: 'take a token back; clients that were registered with it stay',
   argument: '<id>',
   examples: ['registration-tokens delete 3kQd…'],
-  run: ({ open }, { argument: token_id }) =>
-    open(async ({ deps }) => {
-      if (!(await removeInitialAccessToken(deps, token_id, BY, deps.clock()))) {
+  run: ({ api }, { argument: token_id }) =>
+    api(async (to) => {
+      const asked = { ids: { token_id }, present: true };
+      if (!(await orNothing(to.call('DELETE /registration-tokens/{token_id}', asked)))) {
         throw notFound(`there is no registration token ${token_id}`);
       }
       return { json: { deleted: token_id }, ids: [token_id], text: record({ deleted: token_id }) };

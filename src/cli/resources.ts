@@ -1,11 +1,8 @@
 /** Resources (RFC 8707): the APIs that tokens are for, and the tokens they want. */
 import { Option } from 'commander';
-import { putResource, removeResource, type ResourceChanges } from '../clients/scopes.ts';
 import type { MembershipClaim } from '../protocol/claims.ts';
 import { SIGNING_ALGS, type SigningAlg } from '../protocol/signing-alg.ts';
-import * as store from '../store/resources.ts';
-import type { TokenFormat } from '../store/schema.ts';
-import { BY } from './actor.ts';
+import { everything, orNothing, putting } from './api.ts';
 import type { Group, Leaf } from './command.ts';
 import { notFound } from './failure.ts';
 import { seconds, words } from './input.ts';
@@ -14,15 +11,15 @@ import { record, table } from './output.ts';
 const list: Leaf = {
   summary: 'list resources',
   examples: ['resources list'],
-  run: ({ open }) =>
-    open(async ({ deps }) => {
-      const rows = await store.all(deps.db);
+  run: ({ api }) =>
+    api(async (to) => {
+      const rows = await everything(to, 'GET /resources');
       return {
         json: rows,
-        ids: rows.map(({ resource }) => resource),
+        ids: rows.map(({ resource }) => String(resource)),
         text: table(
           ['RESOURCE', 'NAME', 'SCOPE'],
-          rows.map((row) => [row.resource, row.name, row.scope]),
+          rows.map((row) => [row['resource'], row['name'], row['scope']]),
           'There are no resources yet: postern resources put',
         ),
       };
@@ -33,7 +30,7 @@ interface PutOptions {
   name?: string;
   scope?: string[];
   clientId?: string | false;
-  accessTokenFormat?: TokenFormat;
+  accessTokenFormat?: string;
   accessTokenTtl?: number;
   accessTokenAlg?: SigningAlg;
   claims?: MembershipClaim[];
@@ -53,10 +50,10 @@ const put: Leaf<PutOptions> = {
     new Option('--access-token-alg <alg>', 'their signature').choices(SIGNING_ALGS),
   ],
   examples: ['resources put https://notes.example.com --name "Notes API" --scope "notes:read notes:write"'],
-  run: ({ open }, { argument: resource, options }) =>
-    open(async ({ deps }) => {
+  run: ({ api }, { argument: resource, options }) =>
+    api(async (to) => {
       const { name, scope, clientId, accessTokenFormat, accessTokenTtl, accessTokenAlg, claims } = options;
-      const changes: ResourceChanges = {
+      const changes = {
         ...(name !== undefined && { name }),
         ...(scope && { scope }),
         ...(clientId !== undefined && { client_id: clientId === false ? null : clientId }),
@@ -65,7 +62,7 @@ const put: Leaf<PutOptions> = {
         ...(claims && { claims }),
         ...(accessTokenAlg && { access_token_signing_alg: accessTokenAlg }),
       };
-      const row = await putResource(deps, resource, changes, BY, deps.clock());
+      const row = await putting(to, '/resources/{resource}', { resource }, changes);
       return { json: row, ids: [resource], text: record(row, ['resource']) };
     }),
 };
@@ -74,9 +71,9 @@ const remove: Leaf = {
   summary: 'delete a resource; nobody can ask for it any more',
   argument: '<resource>',
   examples: ['resources delete https://notes.example.com'],
-  run: ({ open }, { argument: resource }) =>
-    open(async ({ deps }) => {
-      const removed = await removeResource(deps, resource, BY, deps.clock());
+  run: ({ api }, { argument: resource }) =>
+    api(async (to) => {
+      const removed = await orNothing(to.call('DELETE /resources/{resource}', { ids: { resource }, present: true }));
       if (!removed) throw notFound(`there is no resource ${resource}`);
       return { json: { resource, deleted: true }, ids: [resource], text: `Resource ${resource} is deleted.` };
     }),

@@ -1,14 +1,11 @@
 /** Roles at a resource or at the whole server: make, list, show, change and delete them, give them and take them. */
 import { Option } from 'commander';
-import type { Deps } from '../deps.ts';
-import * as store from '../store/roles.ts';
-import { createRole, giveRole, removeRole, takeRole, updateRole, type Holder } from '../users/roles.ts';
-import { BY } from './actor.ts';
-import type { Answer, Group, Leaf, Process } from './command.ts';
+import { everything, orNothing, type Api, type Item } from './api.ts';
+import type { Answer, Group, Leaf, Means } from './command.ts';
 import { notFound, usage } from './failure.ts';
 import { findGroup } from './groups.ts';
 import { collect } from './input.ts';
-import { listOptions, readPages, type ListOptions } from './list.ts';
+import { listOptions, readList, type ListOptions } from './list.ts';
 import { record, table } from './output.ts';
 import { findUser } from './users.ts';
 
@@ -20,11 +17,9 @@ const create: Leaf<{ name?: string; description?: string; resource?: string }> =
     new Option('--description <text>', 'what it is for'),
   ],
   examples: ['roles create --name editor --resource https://notes.example.com'],
-  async run({ open }, { options: { name, description = null, resource = null } }) {
+  async run({ api }, { options: { name, description = null, resource = null } }) {
     if (name === undefined) throw usage('--name is missing');
-    return open(async ({ deps }) =>
-      answerOf(await createRole(deps, { name, description, resource }, BY, deps.clock())),
-    );
+    return api(async (to) => answerOf(await to.call('POST /roles', { body: { name, description, resource } })));
   },
 };
 
@@ -32,19 +27,15 @@ const list: Leaf<ListOptions & { resource?: string }> = {
   summary: 'list roles by id',
   options: () => [...listOptions(), new Option('--resource <uri>', 'only those at this resource')],
   examples: ['roles list', 'roles list --resource https://notes.example.com'],
-  run: ({ open }, { options }) =>
-    open(async ({ deps }) => {
-      const read = async (limit: number, after: string): Promise<store.Role[]> => {
-        const keyset = { columns: ['role_id'], descending: false, after: after === '' ? undefined : [after], limit };
-        return (await store.page(deps.db, { resource: options.resource }, keyset)).rows;
-      };
-      const rows = await readPages(options, read, ({ role_id }) => role_id);
+  run: ({ api }, { options }) =>
+    api(async (to) => {
+      const rows = await readList(to, 'GET /roles', 'role_id', options, { resource: options.resource });
       return {
         json: rows,
-        ids: rows.map(({ role_id }) => role_id),
+        ids: rows.map(({ role_id }) => String(role_id)),
         text: table(
           ['ROLE ID', 'NAME', 'RESOURCE', 'DESCRIPTION'],
-          rows.map((row) => [row.role_id, row.name, row.resource, row.description]),
+          rows.map((row) => [row['role_id'], row['name'], row['resource'], row['description']]),
           'There are no roles: postern roles create',
         ),
       };
@@ -55,20 +46,17 @@ const get: Leaf = {
   summary: 'show a role, with who holds it',
   argument: '<role_id>',
   examples: ['roles get 5f0c1d9a7be24c3389d1e6aa'],
-  run: ({ open }, { argument }) =>
-    open(async ({ deps }) => {
-      const role = await store.find(deps.db, argument);
-      if (!role) throw unknown(argument);
-      const holders = async (kind: store.HolderKind, column: string): Promise<string[]> => {
-        const read = async (limit: number, after: string): Promise<string[]> => {
-          const keyset = { columns: [column], descending: false, after: after === '' ? undefined : [after], limit };
-          const { rows } = await store.pageOfHolders(deps.db, kind, argument, keyset);
-          return rows.map((row) => String(row[column]));
-        };
-        return readPages({}, read, (id) => id);
+  run: ({ api }, { argument: role_id }) =>
+    api(async (to) => {
+      const role = await find(to, role_id);
+      const users = await everything(to, 'GET /roles/{role_id}/users', { ids: { role_id } });
+      const groups = await everything(to, 'GET /roles/{role_id}/groups', { ids: { role_id } });
+      const shown = {
+        ...role,
+        users: users.map(({ sub }) => sub),
+        groups: groups.map(({ group_id }) => group_id),
       };
-      const shown = { ...role, users: await holders('users', 'sub'), groups: await holders('groups', 'group_id') };
-      return { json: shown, ids: [argument], text: record(shown, ['role_id']) };
+      return { json: shown, ids: [role_id], text: record(shown, ['role_id']) };
     }),
 };
 
@@ -80,12 +68,12 @@ const update: Leaf<{ name?: string; description?: string }> = {
     new Option('--description <text>', 'what it is for'),
   ],
   examples: ['roles update 5f0c1d9a7be24c3389d1e6aa --name author'],
-  run({ open }, { argument, options: { name, description } }) {
+  run({ api }, { argument: role_id, options: { name, description } }) {
     if (name === undefined && description === undefined) throw usage('there is nothing to change: give an option');
-    return open(async ({ deps }) => {
-      const changes = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
-      const changed = await updateRole(deps, argument, changes, BY, deps.clock());
-      if (!changed) throw unknown(argument);
+    const body = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
+    return api(async (to) => {
+      const changed = await orNothing(to.call('PATCH /roles/{role_id}', { ids: { role_id }, body }));
+      if (!changed) throw unknown(role_id);
       return answerOf(changed);
     });
   },
@@ -95,10 +83,11 @@ const remove: Leaf = {
   summary: 'delete a role; nobody holds it from then on',
   argument: '<role_id>',
   examples: ['roles delete 5f0c1d9a7be24c3389d1e6aa'],
-  run: ({ open }, { argument }) =>
-    open(async ({ deps }) => {
-      if (!(await removeRole(deps, argument, BY, deps.clock()))) throw unknown(argument);
-      return { json: { role_id: argument, deleted: true }, ids: [argument], text: `Role ${argument} is deleted.` };
+  run: ({ api }, { argument: role_id }) =>
+    api(async (to) => {
+      const done = await orNothing(to.call('DELETE /roles/{role_id}', { ids: { role_id }, present: true }));
+      if (!done) throw unknown(role_id);
+      return { json: { role_id, deleted: true }, ids: [role_id], text: `Role ${role_id} is deleted.` };
     }),
 };
 
@@ -112,23 +101,36 @@ const holderOptions = (): Option[] => [
   new Option('--group <group>', 'name or id; may be given several times').argParser(collect),
 ];
 
+/** One who holds a role: the last part of its path, and the parameter there. */
+type Holder = readonly [path: string, ids: Readonly<Record<string, string>>];
+
 /** Does something with everybody named, and answers with those it was done to. */
 function withHolders(
-  { open }: Process,
-  { argument, options: { user = [], group = [] } }: { argument: string; options: Named },
+  { api }: Means,
+  { argument: role_id, options: { user = [], group = [] } }: { argument: string; options: Named },
   done: string,
-  work: (deps: Deps, holder: Holder) => Promise<boolean>,
+  work: (to: Api, path: string, ids: Readonly<Record<string, string>>) => Promise<Item | undefined>,
 ): Promise<Answer> {
   if (user.length + group.length === 0) throw usage('say who: --user or --group');
-  return open(async ({ deps }) => {
-    if (!(await store.find(deps.db, argument))) throw unknown(argument);
+  return api(async (to) => {
+    await find(to, role_id);
     const holders: Holder[] = [];
-    for (const name of user) holders.push({ kind: 'users', id: (await findUser(deps, name)).sub });
-    for (const name of group) holders.push({ kind: 'groups', id: (await findGroup(deps, name)).group_id });
+    for (const name of user) holders.push(['users/{sub}', { sub: String((await findUser(to, name))['sub']) }]);
+    for (const name of group) {
+      holders.push(['groups/{group_id}', { group_id: String((await findGroup(to, name))['group_id']) }]);
+    }
     const ids: string[] = [];
-    for (const holder of holders) if (await work(deps, holder)) ids.push(holder.id);
-    return { json: { role_id: argument, [done]: ids }, ids, text: `Role ${argument} is ${done}: ${ids.length}.` };
+    for (const [path, holder] of holders) {
+      if (await work(to, `/roles/{role_id}/${path}`, { role_id, ...holder })) ids.push(...Object.values(holder));
+    }
+    return { json: { role_id, [done]: ids }, ids, text: `Role ${role_id} is ${done}: ${ids.length}.` };
   });
+}
+
+async function find(to: Api, role_id: string): Promise<Item> {
+  const role = await orNothing(to.call('GET /roles/{role_id}', { ids: { role_id } }));
+  if (!role) throw unknown(role_id);
+  return role;
 }
 
 const give: Leaf<Named> = {
@@ -136,8 +138,8 @@ const give: Leaf<Named> = {
   argument: '<role_id>',
   options: holderOptions,
   examples: ['roles give 5f0c1d9a7be24c3389d1e6aa --user ada --group staff'],
-  run: (process, input) =>
-    withHolders(process, input, 'given', (deps, holder) => giveRole(deps, input.argument, holder, BY, deps.clock())),
+  run: (means, input) =>
+    withHolders(means, input, 'given', (to, path, ids) => to.call(`PUT ${path}`, { ids, body: {} })),
 };
 
 const take: Leaf<Named> = {
@@ -145,16 +147,16 @@ const take: Leaf<Named> = {
   argument: '<role_id>',
   options: holderOptions,
   examples: ['roles take 5f0c1d9a7be24c3389d1e6aa --user ada'],
-  run: (process, input) =>
-    withHolders(process, input, 'taken', (deps, holder) => takeRole(deps, input.argument, holder, BY, deps.clock())),
+  run: (means, input) =>
+    withHolders(means, input, 'taken', (to, path, ids) => orNothing(to.call(`DELETE ${path}`, { ids, present: true }))),
 };
 
 const unknown = (role_id: string): Error => notFound(`there is no role ${role_id}`);
 
-const answerOf = (role: store.Role): Answer => ({
+const answerOf = (role: Item): Answer => ({
   json: role,
-  ids: [role.role_id],
-  text: record({ ...role }, ['role_id']),
+  ids: [String(role['role_id'])],
+  text: record(role, ['role_id']),
 });
 
 export const roles: Group = {

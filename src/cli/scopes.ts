@@ -1,8 +1,6 @@
 /** Scopes: what clients may ask for, what the consent page says of it, and the claims it opens. */
 import { Option } from 'commander';
-import { putScope, removeScope, type ScopeChanges } from '../clients/scopes.ts';
-import * as store from '../store/scopes.ts';
-import { BY } from './actor.ts';
+import { everything, orNothing, putting, type Item } from './api.ts';
 import type { Group, Leaf } from './command.ts';
 import { notFound } from './failure.ts';
 import { words } from './input.ts';
@@ -11,15 +9,15 @@ import { record, table } from './output.ts';
 const list: Leaf = {
   summary: 'list scopes',
   examples: ['scopes list'],
-  run: ({ open }) =>
-    open(async ({ deps }) => {
-      const rows = await store.all(deps.db);
+  run: ({ api }) =>
+    api(async (to) => {
+      const rows = await everything(to, 'GET /scopes');
       return {
         json: rows,
-        ids: rows.map(({ name }) => name),
+        ids: rows.map(({ name }) => String(name)),
         text: table(
           ['SCOPE', 'FOR', 'DESCRIPTION'],
-          rows.map((row) => [row.name, audienceOf(row), row.description]),
+          rows.map((row) => [row['name'], audienceOf(row), row['description']]),
           'There are no scopes.',
         ),
       };
@@ -46,15 +44,15 @@ const put: Leaf<PutOptions> = {
   ],
   explanation: 'A client gets no scope that it is not registered with: postern clients update ID --scope "…"',
   examples: ['scopes put notes:read --description "Read your notes"', 'scopes put jobs:run --no-people'],
-  run: ({ open }, { argument: name, options }) =>
-    open(async ({ deps }) => {
-      const changes: ScopeChanges = {
+  run: ({ api }, { argument: name, options }) =>
+    api(async (to) => {
+      const changes = {
         ...(options.description !== undefined && { description: options.description }),
         ...(options.claims && { claims: options.claims }),
         ...(options.people !== undefined && { for_people: options.people }),
         ...(options.machines !== undefined && { for_machines: options.machines }),
       };
-      const scope = await putScope(deps, name, changes, BY, deps.clock());
+      const scope = await putting(to, '/scopes/{name}', { name }, changes);
       return { json: scope, ids: [name], text: record(scope, ['name']) };
     }),
 };
@@ -63,14 +61,15 @@ const remove: Leaf = {
   summary: 'delete a scope; nobody is granted it from then on',
   argument: '<name>',
   examples: ['scopes delete notes:read'],
-  run: ({ open }, { argument: name }) =>
-    open(async ({ deps }) => {
-      if (!(await removeScope(deps, name, BY, deps.clock()))) throw notFound(`there is no scope ${name}`);
+  run: ({ api }, { argument: name }) =>
+    api(async (to) => {
+      const done = await orNothing(to.call('DELETE /scopes/{name}', { ids: { name }, present: true }));
+      if (!done) throw notFound(`there is no scope ${name}`);
       return { json: { name, deleted: true }, ids: [name], text: `Scope ${name} is deleted.` };
     }),
 };
 
-const audienceOf = ({ for_people, for_machines }: store.Scope): string =>
+const audienceOf = ({ for_people, for_machines }: Item): string =>
   [for_people && 'people', for_machines && 'machines'].filter(Boolean).join(', ') || 'nobody';
 
 export const scopes: Group = { summary: 'what clients may ask for', commands: { list, put, delete: remove } };

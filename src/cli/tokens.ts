@@ -1,8 +1,5 @@
 /** Tokens: what any of them is, why it is accepted or not, and its end. */
-import { describeEnd, describeToken } from '../admin/tokens.ts';
-import { FAULTS, inspect } from '../tokens/inspect.ts';
-import { endTarget, findTarget } from '../tokens/revoke.ts';
-import { BY } from './actor.ts';
+import type { Item } from './api.ts';
 import type { Group, Leaf } from './command.ts';
 import { notFound } from './failure.ts';
 import { readToken } from './input.ts';
@@ -16,22 +13,20 @@ const introspect: Leaf = {
   argument: '<token>',
   explanation: STDIN,
   examples: ['tokens introspect - < token.txt'],
-  async run({ open }, { argument }) {
+  async run({ api }, { argument }) {
     const token = await readToken(argument);
-    return open(async ({ deps }) => {
-      const now = deps.clock();
-      const inspection = await inspect(deps, token, now);
-      const { grant, ...said } = describeToken(inspection, now);
-      const about = inspection.grant && {
-        grant_id: inspection.grant.grant_id,
-        revoked_at: inspection.grant.revoked_at,
-        revoked_for: inspection.grant.revoked_for,
-      };
+    const { FAULTS } = await import('../tokens/inspect.ts');
+    return api(async (to) => {
+      const json = await to.call('POST /tokens/introspect', { body: { token } });
+      const { grant, ...said } = json;
+      const { grant_id, revoked_at, revoked_for } = (grant ?? {}) as Item;
+      const meanings: Readonly<Record<string, string>> = FAULTS;
       return {
-        json: { ...said, ...(grant !== undefined && { grant }) },
-        ids: [inspection.grant?.grant_id ?? inspection.jti ?? ''].filter((id) => id !== ''),
-        text: record({ ...(said as Record<string, string>), ...about }, ['active', 'faults']),
-        notes: inspection.faults.map((fault) => `${fault}: ${FAULTS[fault]}`),
+        json,
+        ids: [grant_id ?? said['jti']].filter((id) => id !== undefined).map(String),
+        text: record({ ...said, grant_id, revoked_at, revoked_for }, ['active', 'faults']),
+        // A newer server may know more of them.
+        notes: (said['faults'] as string[]).map((fault) => `${fault}: ${meanings[fault] ?? ''}`),
       };
     });
   },
@@ -42,16 +37,16 @@ const revoke: Leaf = {
   argument: '<token>',
   explanation: STDIN,
   examples: ['tokens revoke - < token.txt'],
-  async run({ open }, { argument }) {
+  async run({ api }, { argument }) {
     const token = await readToken(argument);
-    return open(async ({ deps }) => {
-      const now = deps.clock();
-      const target = await findTarget(deps, token, now);
-      if (!target) throw notFound('the token is unknown, or has expired');
-      await endTarget(deps, target, 'operator', BY, now);
-      const json = describeEnd(target);
-      const id = target.gid ?? target.jti ?? '';
-      return { json, ids: [id], text: record(json as Record<string, string>, ['ended']) };
+    return api(async (to) => {
+      const json = await to.call('POST /tokens/revoke', { body: { token } });
+      if (json['ended'] === 'nothing') throw notFound('the token is unknown, or has expired');
+      return {
+        json,
+        ids: json['grant_id'] === undefined ? [] : [String(json['grant_id'])],
+        text: record(json, ['ended']),
+      };
     });
   },
 };

@@ -1,25 +1,12 @@
 /** People: make, list, show, change, disable and remove accounts, and set passwords. Hashes are never shown. */
 import { Option } from 'commander';
-import type { Deps } from '../deps.ts';
-import type { Actor } from '../events/index.ts';
 import { personClaims, type PersonClaims } from '../protocol/claims.ts';
-import * as store from '../store/users.ts';
-import { revokeEverything, signOutEverywhere, type Ended } from '../users/access.ts';
-import {
-  AccountProblem,
-  createAccount,
-  describeAccount,
-  removeAccount,
-  setDisabled,
-  setPassword,
-  updateAccount,
-  type AccountChanges,
-} from '../users/accounts.ts';
+import { everything, orNothing, type Api, type Item } from './api.ts';
 import { BY } from './actor.ts';
-import type { Answer, Group, Leaf, Opened } from './command.ts';
-import { notFound, usage, zodProblems } from './failure.ts';
+import type { Answer, Group, Leaf, Means } from './command.ts';
+import { Failure, notFound, usage, zodProblems } from './failure.ts';
 import { askPassword, isInteractive, parseObject, readPassword } from './input.ts';
-import { listOptions, readPages, type ListOptions } from './list.ts';
+import { listOptions, readList, type ListOptions } from './list.ts';
 import { record, table } from './output.ts';
 
 interface AccountOptions {
@@ -55,12 +42,12 @@ const create: Leaf<
     'users create --username ada --email ada@example.com --email-verified --password-stdin --json < password.txt',
     `users create --username bob --claims '{"name":"Bob Noyce","groups":["staff"]}'`,
   ],
-  async run({ open }, { options }) {
+  async run({ api }, { options }) {
     const { username, email, emailVerified, sub } = options;
     if (username === undefined) throw usage('--username is missing');
     const claims = readClaims(options.claims);
     const password = await newPassword(options);
-    const account = {
+    const body = {
       username,
       sub,
       password,
@@ -68,12 +55,12 @@ const create: Leaf<
       ...(emailVerified !== undefined && { email_verified: emailVerified }),
       ...(claims && { claims }),
     };
-    return open(async ({ deps }) => {
+    return api(async (to) => {
       try {
-        return answerOf(await createAccount(deps, account, BY, deps.clock()));
+        return answerOf(await to.call('POST /users', { body }));
       } catch (error) {
-        if (!options.ifNotExists || !(error instanceof AccountProblem) || error.reason !== 'taken') throw error;
-        const present = await store.findByName(deps.db, username);
+        if (!options.ifNotExists || !(error instanceof Failure) || error.error !== 'conflict') throw error;
+        const present = await findByName(to, username);
         if (!present) throw error;
         return answerOf(present);
       }
@@ -82,22 +69,18 @@ const create: Leaf<
 };
 
 const list: Leaf<ListOptions> = {
-  summary: 'list accounts by sub',
+  summary: 'list accounts, newest first',
   options: listOptions,
   examples: ['users list', 'users list --limit 20 --json'],
-  run: ({ open }, { options }) =>
-    open(async ({ deps }) => {
-      const rows = await readPages(
-        options,
-        (limit, after) => store.list(deps.db, limit, after),
-        ({ sub }) => sub,
-      );
+  run: ({ api }, { options }) =>
+    api(async (to) => {
+      const rows = await readList(to, 'GET /users', 'sub', options);
       return {
-        json: rows.map(describeAccount),
-        ids: rows.map(({ sub }) => sub),
+        json: rows,
+        ids: rows.map(({ sub }) => String(sub)),
         text: table(
           ['SUB', 'USERNAME', 'EMAIL', 'STATE'],
-          rows.map((row) => [row.sub, row.username, row.email, row.disabled_at === null ? 'active' : 'disabled']),
+          rows.map((row) => [row['sub'], row['username'], row['email'], row['disabled'] ? 'disabled' : 'active']),
           'There are no accounts yet: postern users create',
         ),
       };
@@ -108,7 +91,7 @@ const get: Leaf = {
   summary: 'show an account',
   argument: '<user>',
   examples: ['users get ada', 'users get ada@example.com --json'],
-  run: ({ open }, { argument }) => open(async ({ deps }) => answerOf(await findUser(deps, argument))),
+  run: ({ api }, { argument }) => api(async (to) => answerOf(await findUser(to, argument))),
 };
 
 const update: Leaf<AccountOptions> = {
@@ -121,104 +104,167 @@ const update: Leaf<AccountOptions> = {
   ],
   explanation: 'Claims replace all claims before them. A new address is not verified unless --email-verified is given.',
   examples: ['users update ada --email ada@example.org --email-verified'],
-  run({ open }, { argument, options: { username, email, emailVerified, claims } }) {
-    const changes: AccountChanges = {
+  run({ api }, { argument, options: { username, email, emailVerified, claims } }) {
+    const body: Item = {
       ...(username !== undefined && { username }),
       ...(email !== undefined && { email: email === false ? null : email }),
       ...(emailVerified !== undefined && { email_verified: emailVerified }),
       ...(claims !== undefined && { claims: readClaims(claims)! }),
     };
-    if (Object.keys(changes).length === 0) throw usage('there is nothing to change: give an option');
-    return changing(open, argument, async (deps, sub, now) => !!(await updateAccount(deps, sub, changes, BY, now)));
+    if (Object.keys(body).length === 0) throw usage('there is nothing to change: give an option');
+    return api(async (to) => {
+      const { sub } = await findUser(to, argument);
+      return answerOf(await to.call('PATCH /users/{sub}', { ids: { sub: String(sub) }, body }));
+    });
   },
 };
 
-const password: Leaf<{ passwordStdin?: boolean }> = {
+const password: Leaf<{ passwordStdin?: boolean; random?: boolean }> = {
   summary: 'set a password, and end every session and authorization made under the old one',
   argument: '<user>',
-  options: () => [passwordOption()],
-  examples: ['users set-password ada', 'users set-password ada --password-stdin < password.txt'],
-  async run({ open }, { argument, options }) {
+  options: () => [passwordOption(), new Option('--random', 'let the server draw one, which is shown once, now')],
+  explanation: 'A server elsewhere (--url) sets no password that somebody knows: it draws one.',
+  examples: [
+    'users set-password ada',
+    'users set-password ada --password-stdin < password.txt',
+    'users set-password ada --random',
+  ],
+  async run(means, { argument, options }) {
+    if (options.random) return randomPassword(means, argument);
+    if (means.access) throw usage('with --url a password is drawn by the server: give --random');
     const given = await newPassword(options);
     if (given === undefined) throw usage('give the password with --password-stdin: there is no terminal to ask on');
-    return changing(open, argument, (deps, sub, now) => setPassword(deps, sub, given, BY, now));
+    const { setPassword } = await import('../users/accounts.ts');
+    return means.api(async (to, deps) => {
+      const { sub } = await findUser(to, argument);
+      if (!(await setPassword(deps!, String(sub), given, BY, deps!.clock()))) throw unknown(argument);
+      return answerOf(await findUser(to, String(sub)));
+    });
   },
 };
+
+const randomPassword = ({ api }: Means, name: string): Promise<Answer> =>
+  api(async (to) => {
+    const { sub } = await findUser(to, name);
+    const { password: drawn } = await to.call('POST /users/{sub}/set-password', { ids: { sub: String(sub) } });
+    const json = { sub, password: drawn };
+    const notes = ['The password is shown this once: only its hash is kept.'];
+    return { json, ids: [String(drawn ?? '')], text: record(json, ['password']), notes };
+  });
 
 const disable: Leaf = {
   summary: 'keep an account from signing in, and end its sessions and authorizations',
   argument: '<user>',
   examples: ['users disable ada'],
-  run: ({ open }, { argument }) => changing(open, argument, (deps, sub, now) => setDisabled(deps, sub, true, BY, now)),
+  run: ({ api }, { argument }) => api((to) => able(to, argument, 'disable')),
 };
 
 const enable: Leaf = {
   summary: 'let a disabled account sign in again',
   argument: '<user>',
   examples: ['users enable ada'],
-  run: ({ open }, { argument }) => changing(open, argument, (deps, sub, now) => setDisabled(deps, sub, false, BY, now)),
+  run: ({ api }, { argument }) => api((to) => able(to, argument, 'enable')),
 };
+
+async function able(to: Api, name: string, action: 'disable' | 'enable'): Promise<Answer> {
+  const sub = String((await findUser(to, name))['sub']);
+  await to.call(`POST /users/{sub}/${action}`, { ids: { sub } });
+  return answerOf(await findUser(to, sub));
+}
 
 const signOut: Leaf = {
   summary: 'end all sessions of a person, and what was granted under them, but for grants with offline_access',
   argument: '<user>',
   examples: ['users sign-out ada'],
-  run: ({ open }, { argument }) => ending(open, argument, signOutEverywhere),
+  run: ({ api }, { argument }) => api((to) => ending(to, argument, 'sign-out')),
 };
 
 const revoke: Leaf = {
   summary: 'end all sessions and grants of a person, offline ones too, and withdraw all consents; the account stays',
   argument: '<user>',
   examples: ['users revoke-everything ada'],
-  run: ({ open }, { argument }) => ending(open, argument, revokeEverything),
+  run: ({ api }, { argument }) => api((to) => ending(to, argument, 'revoke-everything')),
+};
+
+/** Ends what hangs off an account, and answers with how much it was. */
+async function ending(to: Api, name: string, action: 'sign-out' | 'revoke-everything'): Promise<Answer> {
+  const sub = String((await findUser(to, name))['sub']);
+  const json = { sub, ...(await to.call(`POST /users/{sub}/${action}`, { ids: { sub } })) };
+  return { json, ids: [sub], text: record(json, ['sub']) };
+}
+
+const consents: Leaf = {
+  summary: 'list what a person has agreed to, client by client',
+  argument: '<user>',
+  examples: ['users consents ada'],
+  run: ({ api }, { argument }) =>
+    api(async (to) => {
+      const sub = String((await findUser(to, argument))['sub']);
+      const rows = await everything(to, 'GET /users/{sub}/consents', { ids: { sub } });
+      return {
+        json: rows,
+        ids: rows.map(({ client_id }) => String(client_id)),
+        text: table(
+          ['CLIENT', 'NAME', 'AGREED TO'],
+          rows.map((row) => [
+            row['client_id'],
+            row['client_name'],
+            (row['agreed'] as Item[]).map(({ scope }) => scope).join(' '),
+          ]),
+          'There are none.',
+        ),
+      };
+    }),
+};
+
+const withdraw: Leaf<{ client?: string }> = {
+  summary: 'take back what a person agreed to for a client: they are asked again',
+  argument: '<user>',
+  options: () => [new Option('--client <client_id>', 'which client').makeOptionMandatory()],
+  examples: ['users withdraw-consent ada --client shop'],
+  run: ({ api }, { argument, options: { client: client_id = '' } }) =>
+    api(async (to) => {
+      const sub = String((await findUser(to, argument))['sub']);
+      const asked = { ids: { sub, client_id }, present: true };
+      const done = await orNothing(to.call('DELETE /users/{sub}/consents/{client_id}', asked));
+      if (!done) throw notFound(`${argument} has agreed to nothing for ${client_id}`);
+      return { json: { sub, client_id, withdrawn: true }, ids: [client_id], text: 'The consent is withdrawn.' };
+    }),
 };
 
 const remove: Leaf = {
   summary: 'delete an account; its sub is never given out again',
   argument: '<user>',
   examples: ['users delete ada'],
-  run: ({ open }, { argument }) =>
-    open(async ({ deps }) => {
-      const { sub, username } = await findUser(deps, argument);
-      if (!(await removeAccount(deps, sub, BY, deps.clock()))) throw unknown(argument);
-      return { json: { sub, deleted: true }, ids: [sub], text: `Account ${username} (${sub}) is deleted.` };
+  run: ({ api }, { argument }) =>
+    api(async (to) => {
+      const user = await findUser(to, argument);
+      const sub = String(user['sub']);
+      const done = await orNothing(to.call('DELETE /users/{sub}', { ids: { sub }, present: true }));
+      if (!done) throw unknown(argument);
+      return {
+        json: { sub, deleted: true },
+        ids: [sub],
+        text: `Account ${String(user['username'])} (${sub}) is deleted.`,
+      };
     }),
 };
-
-/** Does something to the account that is meant, and answers with what it is afterwards. */
-function changing(
-  open: <T>(work: (opened: Opened) => Promise<T>) => Promise<T>,
-  name: string,
-  change: (deps: Deps, sub: string, now: Date) => Promise<boolean>,
-): Promise<Answer> {
-  return open(async ({ deps }) => {
-    const { sub } = await findUser(deps, name);
-    if (!(await change(deps, sub, deps.clock()))) throw unknown(name);
-    return answerOf(await findUser(deps, sub));
-  });
-}
-
-/** Ends what hangs off an account, and answers with how much it was. */
-const ending = (
-  open: <T>(work: (opened: Opened) => Promise<T>) => Promise<T>,
-  name: string,
-  end: (deps: Deps, sub: string, by: Actor, now: Date) => Promise<Ended | undefined>,
-): Promise<Answer> =>
-  open(async ({ deps }) => {
-    const { sub } = await findUser(deps, name);
-    const ended = await end(deps, sub, BY, deps.clock());
-    if (!ended) throw unknown(name);
-    const json = { sub, ...ended };
-    return { json, ids: [sub], text: record(json, ['sub']) };
-  });
 
 const unknown = (name: string): Error => notFound(`there is no account ${name}`);
 
 /** By sub, username or e-mail address. @throws Failure */
-export async function findUser({ db }: Pick<Deps, 'db'>, name: string): Promise<store.User> {
-  const user = (await store.find(db, name)) ?? (await store.findByName(db, name));
+export async function findUser(to: Api, name: string): Promise<Item> {
+  const user = (await orNothing(to.call('GET /users/{sub}', { ids: { sub: name } }))) ?? (await findByName(to, name));
   if (!user) throw unknown(name);
   return user;
+}
+
+async function findByName(to: Api, name: string): Promise<Item | undefined> {
+  for (const parameter of ['username', 'email']) {
+    const [user] = await everything(to, 'GET /users', { query: { [parameter]: name } }, 1);
+    if (user) return user;
+  }
+  return undefined;
 }
 
 async function newPassword(options: { passwordStdin?: boolean; password?: boolean }): Promise<string | undefined> {
@@ -235,10 +281,7 @@ function readClaims(json: string | undefined): PersonClaims | undefined {
   return result.data;
 }
 
-function answerOf(user: store.User): Answer {
-  const json = describeAccount(user);
-  return { json, ids: [user.sub], text: record(json, ['sub']) };
-}
+const answerOf = (user: Item): Answer => ({ json: user, ids: [String(user['sub'])], text: record(user, ['sub']) });
 
 export const users: Group = {
   summary: 'people who sign in',
@@ -253,5 +296,7 @@ export const users: Group = {
     enable,
     'sign-out': signOut,
     'revoke-everything': revoke,
+    consents,
+    'withdraw-consent': withdraw,
   },
 };

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import { run, type Process } from '../../src/cli/index.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { posternOn } from '../support/command.ts';
+import { nobody } from '../support/reach.ts';
 import { aClient, aUser, introspect, signIn, someTokens, userinfo } from '../support/fixtures.ts';
 
 let at: TestApp;
@@ -25,7 +26,7 @@ const start = (): Promise<never> => Promise.reject(new Error('nothing is to be s
 /** Without the price of a process. */
 async function postern(...args: string[]): Promise<{ code: number | undefined; json: unknown; text: string }> {
   stdout = stderr = '';
-  const code = await run(args, { start, open });
+  const code = await run(args, { start, open, reach: nobody });
   return { code, text: stdout, json: args.includes('--json') && stdout !== '' ? JSON.parse(stdout) : undefined };
 }
 

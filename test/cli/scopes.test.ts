@@ -21,7 +21,14 @@ const eventsOf = async (event: string): Promise<unknown[]> =>
 
 test('scopes put makes a scope, then changes what is named of it, and records what changed', async () => {
   const made = await postern(['scopes', 'put', 'jobs:run', '--description', 'Run jobs', '--json']);
-  const scope = { name: 'jobs:run', description: 'Run jobs', claims: [], for_people: true, for_machines: true };
+  const scope = {
+    name: 'jobs:run',
+    description: 'Run jobs',
+    claims: [],
+    for_people: true,
+    for_machines: true,
+    built_in: false,
+  };
   expect(made.json()).toEqual(scope);
   const changed = await postern(['scopes', 'put', 'jobs:run', '--no-people', '--claims', 'email groups', '--json']);
   expect(changed.json()).toEqual({ ...scope, for_people: false, claims: ['email', 'groups'] });

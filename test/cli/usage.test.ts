@@ -1,6 +1,7 @@
 /** What is decided before anything is opened, without the price of a process. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { run } from '../../src/cli/index.ts';
+import { nobody } from '../support/reach.ts';
 
 let stdout = '';
 let stderr = '';
@@ -12,7 +13,8 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks());
 
 const never = (): Promise<never> => Promise.reject(new Error('nothing may be opened'));
-const postern = (args: readonly string[]): Promise<number | undefined> => run(args, { start: never, open: never });
+const postern = (args: readonly string[]): Promise<number | undefined> =>
+  run(args, { start: never, open: never, reach: nobody });
 
 const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   dev: [],
@@ -41,8 +43,10 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   resources: ['list', 'put', 'delete'],
   keys: ['list', 'rotate', 'retire'],
   audit: ['list', 'export'],
+  settings: [],
   explain: [],
   doctor: [],
+  completion: ['bash', 'zsh', 'fish'],
 };
 
 test.each(Object.entries(COMMANDS))('%s and its commands have help, with examples and --json', async (name, subs) => {
@@ -70,7 +74,10 @@ test.each([
   [['clients', 'nonsense'], /^error: unknown command 'nonsense'\n$/],
   [['migrate', 'nonsense'], /^error: .*nonsense|too many arguments/],
   [['clients', 'create', '--nme', 'x'], /^error: unknown option '--nme' \(Did you mean --name\?\)\n$/],
-  [['clients', 'create', '--preset', 'kiosk'], /^error: .*Allowed choices are web, spa, native, device, m2m\.\n$/],
+  [
+    ['clients', 'create', '--preset', 'kiosk'],
+    /^error: .*Allowed choices are web, spa, native, device, m2m, admin\.\n$/,
+  ],
   [['clients', 'create', '--grant-type', 'implicit'], /^error: .*Allowed choices are authorization_code, /],
   [['clients', 'create', '--access-token-ttl', '7x'], /^error: .*7d\.\n$/],
   [['clients', 'create', '--if-not-exists'], /^error: --if-not-exists needs --client-id\n$/],

@@ -1,0 +1,17 @@
+/** The settings in force where the work is done: the database's here, or those of the server that --url names. */
+import type { Item } from './api.ts';
+import type { Leaf } from './command.ts';
+import { record } from './output.ts';
+
+export const settings: Leaf = {
+  summary: 'show configuration (without secrets), versions and migrations, as the admin API does',
+  examples: ['settings', 'settings --url https://id.example.com --json'],
+  run: ({ api }) =>
+    api(async (to) => {
+      const json = await to.call('GET /settings');
+      const migrations = json['migrations'] as Item[];
+      const missing = migrations.filter(({ applied }) => applied !== true).map(({ name }) => String(name));
+      const { configuration, versions } = json as Record<string, Item>;
+      return { json, ids: missing, text: record({ ...versions, missing_migrations: missing, ...configuration }) };
+    }),
+};
