@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { posternOn, type Postern } from '../support/command.ts';
+import { commandsOn, type Postern } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { stopServers, temporaryDirectory } from '../support/server.ts';
 
@@ -10,7 +10,7 @@ let database: TestDatabase;
 let postern: Postern;
 beforeAll(async () => {
   database = await createTestDatabase();
-  postern = posternOn(database);
+  postern = await commandsOn(database);
 });
 afterAll(async () => {
   await database.close();

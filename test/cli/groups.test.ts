@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { posternOn, type Postern } from '../support/command.ts';
+import { commandsOn, type Postern } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { stopServers } from '../support/server.ts';
 
@@ -9,7 +9,7 @@ const codesOf = async (...commands: string[][]): Promise<Array<number | null>> =
   (await Promise.all(commands.map((command) => postern(command)))).map(({ code }) => code);
 beforeAll(async () => {
   database = await createTestDatabase();
-  postern = posternOn(database);
+  postern = await commandsOn(database);
   await postern(['users', 'create', '--username', 'ada', '--no-password']);
 });
 afterAll(async () => {

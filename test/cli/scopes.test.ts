@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { posternOn, type Postern } from '../support/command.ts';
+import { commandsOn, type Postern } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { stopServers } from '../support/server.ts';
 
@@ -7,7 +7,7 @@ let database: TestDatabase;
 let postern: Postern;
 beforeAll(async () => {
   database = await createTestDatabase();
-  postern = posternOn(database);
+  postern = await commandsOn(database);
 });
 afterAll(async () => {
   await database.close();

@@ -1,6 +1,6 @@
 import { verify } from 'argon2';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { posternOn, type Postern } from '../support/command.ts';
+import { commandsOn, type Postern } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { stopServers } from '../support/server.ts';
 
@@ -8,7 +8,7 @@ let database: TestDatabase;
 let postern: Postern;
 beforeAll(async () => {
   database = await createTestDatabase();
-  postern = posternOn(database);
+  postern = await commandsOn(database);
 });
 afterAll(async () => {
   await database.close();
