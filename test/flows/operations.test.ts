@@ -16,7 +16,7 @@ import { openTerminal, type Terminal } from '../support/terminal.ts';
 import { postTo, readAnswer, summary, Visitor, type Answer } from '../support/visitor.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 /** The blocks that are to be pasted, by the heading they are under. */
 const sections = new Map(
@@ -106,9 +106,9 @@ interface Access {
   access_token: string;
   refresh_token: string;
 }
-/** Ada signs in to the application and allows it all. */
+/** Grace signs in to the application and allows it all. */
 async function signInToApp(): Promise<Access> {
-  const person = { username: 'ada', password: await terminal.value('PASSWORD') };
+  const person = { username: 'grace', password: await terminal.value('PASSWORD') };
   const url = authorizationUrl(issuer, app, { scope: 'openid profile email offline_access', prompt: 'consent' });
   const code = (await new Visitor(issuer).authorize(url, person)).searchParams.get('code') ?? '';
   const { json } = await postTo(`${issuer}/token`, { grant_type: 'authorization_code', code, ...app });
@@ -132,10 +132,10 @@ test('clients and people are made, and can sign in', async () => {
   expect(await knows(app.client_secret)).toBe('200');
   expect(member(await next('A client'), 'client_id')).toBe('my-other-app');
 
-  expect((await next('A user')).trim()).toBe(await terminal.value('ADA'));
-  expect(summary(await login('ada', await terminal.value('PASSWORD')))).toBe('200');
+  expect((await next('A user')).trim()).toBe(await terminal.value('GRACE'));
+  expect(summary(await login('grace', await terminal.value('PASSWORD')))).toBe('200');
   const password = member(await next('A user'), 'password');
-  expect(summary(await login('bob', password))).toBe('200');
+  expect(summary(await login('alan', password))).toBe('200');
 });
 
 test('a secret is rotated with overlap: all of them work, and each old one has an end', async () => {
@@ -158,28 +158,28 @@ test('keys are rotated: the new ones are there, and sign later', async () => {
   expect(items).toMatchObject([{ alg: 'RS256' }, { alg: 'ES256' }]);
 });
 
-test('why a login failed is found by the request id, the account and the time', async () => {
+test('why a login failed is found by the request id and the account', async () => {
   const request_id = (await next('Why did a login fail?')).trim();
   expect(request_id).toMatch(/^\S+$/);
   const kept = postgres.db.selectFrom('refusals').select('check').where('request_id', '=', request_id);
   await until('it is written down', async () => (await kept.execute()).length > 0);
   expect(await next('Why did a login fail?')).toMatch(/^check +password$/m);
-  expect((await next('Why did a login fail?')).split(request_id)).toHaveLength(3);
+  expect(await next('Why did a login fail?')).toContain(request_id);
 });
 
 test("a person's access ends everywhere, from the command line and by the API, and a disabled account stays out", async () => {
   const password = await terminal.value('PASSWORD');
   for (const printed of [/^grants_revoked +1$/m, /"grants_revoked":1\b/]) {
-    const [direct, viaApp] = [(await login('ada', password)).json, await signInToApp()];
+    const [direct, viaApp] = [(await login('grace', password)).json, await signInToApp()];
     expect(await Promise.all([userinfo(direct['access_token']), userinfo(viaApp.access_token)])).toEqual([200, 200]);
     expect(await next('Revoke a person’s access')).toMatch(printed);
     expect(await Promise.all([userinfo(direct['access_token']), userinfo(viaApp.access_token)])).toEqual([401, 401]);
     expect(summary(await refresh(viaApp))).toBe('400 invalid_grant');
   }
   await next('Revoke a person’s access');
-  expect(summary(await login('ada', password))).toMatch(/^401 /);
+  expect(summary(await login('grace', password))).toMatch(/^401 /);
   await next('Revoke a person’s access');
-  expect(summary(await login('ada', password))).toBe('200');
+  expect(summary(await login('grace', password))).toBe('200');
 });
 
 test('a client is disabled, enabled and deleted', async () => {
