@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import { ConfigError, likelyMode, loadConfig } from '../config.ts';
 import { everything, type Item } from './api.ts';
 import type { Leaf, Means, Opened } from './command.ts';
-import { basics, checks, type Looks } from './diagnosis.ts';
+import type { Looks } from './diagnosis.ts';
 import { error, ok, warning, type Finding } from './finding.ts';
 import { inspectCertificate, inspectIssuer } from './issuer.ts';
 import { failureOf } from './failure.ts';
@@ -31,6 +31,7 @@ export const doctor: Leaf = {
 
 async function diagnose({ open, reach }: Means): Promise<Diagnosis[]> {
   const found = configuration();
+  const { basics, checks } = await import('./diagnosis.ts');
   try {
     await open(
       async (opened) => {
@@ -44,7 +45,7 @@ async function diagnose({ open, reach }: Means): Promise<Diagnosis[]> {
     // Said already, by the check of the configuration.
     if (error instanceof ConfigError) return found;
     const fix = 'see that Postgres runs, and that DATABASE_URL or DATA_DIR says where';
-    found.push({ check: 'database', level: 'error', message: failureOf(error).message, fix });
+    found.push({ check: 'database', level: 'error', message: (await failureOf(error)).message, fix });
   }
   return found;
 }
@@ -84,7 +85,7 @@ async function diagnoseElsewhere({ api, reach }: Means, issuer: string): Promise
     });
   } catch (thrown) {
     const fix = 'give a token of the admin API with settings:read and keys:read';
-    tell('api', [error(failureOf(thrown).message, fix)]);
+    tell('api', [error((await failureOf(thrown)).message, fix)]);
   }
   return found;
 }

@@ -1,7 +1,7 @@
 /** Why a request was refused: by the id that its answer carried, or the latest refusals. */
 import { Option } from 'commander';
 import type { Deps } from '../deps.ts';
-import { findRefusals, listRefusals, type ExplainedRefusal } from '../events/refusals.ts';
+import type { ExplainedRefusal } from '../events/refusals.ts';
 import type { Answer, Leaf } from './command.ts';
 import { Failure, usage } from './failure.ts';
 import { count } from './input.ts';
@@ -39,6 +39,7 @@ export const explain: Leaf<Options> = {
 };
 
 async function one({ db, config }: Deps, request_id: string): Promise<Answer> {
+  const { findRefusals } = await import('../events/refusals.ts');
   const refusals = await findRefusals({ db }, request_id);
   const [refusal] = refusals;
   if (!refusal) throw unknown(request_id, config.REFUSAL_RETENTION);
@@ -83,6 +84,7 @@ const unknown = (request_id: string, retention: number): Failure =>
   );
 
 async function latest({ db }: Deps, { client, user, limit = RECENT }: Options): Promise<Answer> {
+  const { listRefusals } = await import('../events/refusals.ts');
   const refusals = await listRefusals({ db }, { client_id: client, sub: user }, limit);
   const row = (refusal: ExplainedRefusal): Parameters<typeof table>[1][number] => {
     const { at, request_id, check, client_id, route, received, dropped } = refusal;

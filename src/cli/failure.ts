@@ -1,13 +1,8 @@
 /** What went wrong, as an exit code and lines for standard error. There is never a stack trace. */
 import { CommanderError } from 'commander';
 import { ZodError } from 'zod';
-import { ClientExists } from '../clients/register.ts';
-import { ClientUnknown, ScopeProtected } from '../clients/scopes.ts';
 import { ConfigError } from '../config.ts';
 import { OAuthError } from '../protocol/error.ts';
-import { isUnavailable } from '../store/db.ts';
-import { AccountProblem } from '../users/accounts.ts';
-import { GroupProblem } from '../users/groups.ts';
 
 const EXIT_CODES = {
   failed: 1,
@@ -37,7 +32,6 @@ export class Failure extends Error {
 
 export const usage = (...problems: string[]): Failure => new Failure('usage', ...problems);
 export const notFound = (problem: string): Failure => new Failure('not_found', problem);
-export const notAllowed = (problem: string): Failure => new Failure('not_allowed', problem);
 
 /** What the admin API refuses with (RFC 9457), whichever way it came. */
 export interface Refused {
@@ -81,22 +75,17 @@ export function refused({ code, detail, errors, request_id }: Refused): Failure 
 }
 
 /** Anything thrown as a failure. */
-export function failureOf(thrown: unknown): Failure {
+export async function failureOf(thrown: unknown): Promise<Failure> {
   if (thrown instanceof Failure) return thrown;
   if (!(thrown instanceof Error)) return new Failure('failed', String(thrown));
   const message = oneLine(thrown.message);
   if (thrown instanceof CommanderError) return usage(message.replace(/^error: /, ''));
   if (thrown instanceof ConfigError) return new Failure('configuration', ...thrown.problems);
   if (thrown instanceof ZodError) return usage(...zodProblems(thrown));
-  if (thrown instanceof AccountProblem) return new Failure(thrown.reason === 'taken' ? 'conflict' : 'usage', message);
-  if (thrown instanceof GroupProblem) return new Failure(thrown.reason === 'taken' ? 'conflict' : 'usage', message);
   if (thrown instanceof OAuthError) return usage(thrown.error_description);
-  if (thrown instanceof ClientExists) return new Failure('conflict', `the id ${message} is taken`);
-  if (thrown instanceof ClientUnknown) return notFound(message);
-  if (thrown instanceof ScopeProtected) return notAllowed(message);
   // Platform belongs to main, so its error is known by name here.
   if (thrown.name === 'PostgresUnavailable') return new Failure('unavailable', message);
-  return databaseFailure(thrown) ?? listenFailure(thrown) ?? new Failure('failed', message || thrown.name);
+  return (await databaseFailure(thrown)) ?? listenFailure(thrown) ?? new Failure('failed', message || thrown.name);
 }
 
 /** One line for each problem: the member, and what is wrong with it. */
@@ -111,7 +100,8 @@ export function zodProblems({ issues }: ZodError, prefix: readonly string[] = []
 /** 28: who are you; 3D: which database; 42501: not yours. */
 const REFUSED = /^(?:28...|3D...|42501)$/;
 
-function databaseFailure(thrown: Error): Failure | undefined {
+async function databaseFailure(thrown: Error): Promise<Failure | undefined> {
+  const { isUnavailable } = await import('../store/db.ts');
   const { code } = thrown as { code?: unknown };
   const refused = typeof code === 'string' && REFUSED.test(code);
   // File errors share some codes; the driver's have no path.

@@ -78,7 +78,7 @@ export async function run(args: readonly string[], process_: Process): Promise<n
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
     // The library has printed the help that was missing a command.
     if (error instanceof CommanderError && error.code === 'commander.help') return 2;
-    const failure = failureOf(error);
+    const failure = await failureOf(error);
     complain(failure, args.includes('--json'));
     return failure.exit_code;
   }

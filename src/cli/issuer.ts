@@ -22,22 +22,23 @@ export async function inspectIssuer(
   { fetch }: Pick<Reach, 'fetch'>,
   kids: readonly string[] = [],
 ): Promise<Finding[]> {
+  // On one's own machine a server that does not run, or another one there, is nobody's trouble.
+  const wrong = isLoopbackHost(new URL(issuer).hostname) ? warning : error;
   const address = `${issuer}/.well-known/openid-configuration`;
   const discovery = await document(fetch, address);
   if (typeof discovery === 'string') {
     const fix = 'start the server, and see that DNS, the proxy and the certificate lead to it';
     const said = `${address} cannot be read: ${discovery}`;
-    // On one's own machine a server that does not run is nobody's trouble.
-    return [isLoopbackHost(new URL(issuer).hostname) ? warning(said, fix) : error(said, fix)];
+    return [wrong(said, fix)];
   }
   if (discovery['issuer'] !== issuer) {
     const said = `${address} says the issuer is ${JSON.stringify(discovery['issuer'])}`;
-    return [error(said, `set ISSUER to the same on every server, and here: clients compare it byte for byte`)];
+    return [wrong(said, `set ISSUER to the same on every server, and here: clients compare it byte for byte`)];
   }
   const jwks_uri = String(discovery['jwks_uri']);
   const jwks = URL.canParse(jwks_uri) ? await document(fetch, jwks_uri) : 'is no URL';
   if (typeof jwks === 'string') {
-    return [error(`jwks_uri ${jwks_uri} cannot be read: ${jwks}`, 'let the proxy pass everything under the issuer')];
+    return [wrong(`jwks_uri ${jwks_uri} cannot be read: ${jwks}`, 'let the proxy pass everything under the issuer')];
   }
   const served = Array.isArray(jwks['keys']) ? (jwks['keys'] as Json[]).map((key) => key['kid']) : [];
   const missing = kids.filter((kid) => !served.includes(kid));

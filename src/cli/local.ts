@@ -1,5 +1,5 @@
 /** The admin API on the database itself: the same operations, without a server. */
-import { operations, perform, Problem, type Operation } from '../admin/index.ts';
+import { operations, perform, problemOf, type Operation } from '../admin/index.ts';
 import type { Deps } from '../deps.ts';
 import { createSecrets } from '../keys/secrets.ts';
 import { BY } from './actor.ts';
@@ -28,10 +28,16 @@ export function localApi(deps: Deps): Api {
         const answer = await perform(used, operation, json(request), BY, deps.clock());
         return (json(answer.body) ?? {}) as Record<string, unknown>;
       } catch (error) {
-        throw error instanceof Problem ? refused(error) : error;
+        throw failureFrom(error);
       }
     },
   };
+}
+
+/** What the parties refuse with, as a failure; anything else as it is. */
+export function failureFrom(thrown: unknown): unknown {
+  const problem = problemOf(thrown);
+  return problem ? refused(problem) : thrown;
 }
 
 const json = <T>(value: T): T => (value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T));

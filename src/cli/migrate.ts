@@ -1,5 +1,4 @@
 /** The schema of the database: bring it up to date, or say what is missing. */
-import { migrationStatus } from '../store/migrate.ts';
 import type { Group, Leaf } from './command.ts';
 import { table } from './output.ts';
 
@@ -23,6 +22,7 @@ const status: Leaf = {
   run: ({ open }) =>
     open(
       async ({ deps }) => {
+        const { migrationStatus } = await import('../store/migrate.ts');
         const rows = await migrationStatus(deps.db);
         const missing = rows.filter(({ applied }) => !applied);
         return {

@@ -134,10 +134,16 @@ const password: Leaf<{ passwordStdin?: boolean; random?: boolean }> = {
     if (means.access) throw usage('with --url a password is drawn by the server: give --random');
     const given = await newPassword(options);
     if (given === undefined) throw usage('give the password with --password-stdin: there is no terminal to ask on');
-    const { setPassword } = await import('../users/accounts.ts');
+    const [{ setPassword }, { failureFrom }] = await Promise.all([
+      import('../users/accounts.ts'),
+      import('./local.ts'),
+    ]);
     return means.api(async (to, deps) => {
       const { sub } = await findUser(to, argument);
-      if (!(await setPassword(deps!, String(sub), given, BY, deps!.clock()))) throw unknown(argument);
+      const set = setPassword(deps!, String(sub), given, BY, deps!.clock()).catch((error: unknown) => {
+        throw failureFrom(error);
+      });
+      if (!(await set)) throw unknown(argument);
       return answerOf(await findUser(to, String(sub)));
     });
   },
