@@ -35,7 +35,7 @@ export async function* items(
     yield* page['items'] as Item[];
     left -= (page['items'] as Item[]).length;
     if (page['next_cursor'] === null) return;
-    cursor = String(page['next_cursor']);
+    cursor = page['next_cursor'] as string;
   }
 }
 

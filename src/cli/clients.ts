@@ -201,7 +201,12 @@ const rotate: Leaf<{ overlap: number; clientSecret?: string }> = {
       const shown = { client_id, client_secret };
       const json = { ...shown, secret_id, client_secret_expires_at: 0 };
       const notes = client_secret === undefined ? [] : [ONCE];
-      return { json, ids: [String(client_secret ?? '')], text: record(shown, ['client_secret']), notes };
+      return {
+        json,
+        ids: [(client_secret as string | undefined) ?? ''],
+        text: record(shown, ['client_secret']),
+        notes,
+      };
     }),
 };
 
@@ -282,7 +287,7 @@ async function missingScopes(to: Api, scope: string): Promise<string[]> {
 }
 
 async function lacksSecret(to: Api, client: Item): Promise<boolean> {
-  if (!usesSecret(client as Parameters<typeof usesSecret>[0])) return false;
+  if (!usesSecret(client)) return false;
   const rows = await secretsOf(to, String(client['client_id']));
   return rows?.every(({ expires_at }) => expires_at !== null) ?? false;
 }

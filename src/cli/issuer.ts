@@ -45,7 +45,7 @@ export async function inspectIssuer(
   if (served.length === 0 || missing.length > 0) {
     const said = served.length === 0 ? 'no keys' : `not the keys of this database: ${missing.join(', ')}`;
     return [
-      error(`${jwks_uri} has ${said}`, 'see that the servers behind the issuer have the same DATABASE_URL as this'),
+      wrong(`${jwks_uri} has ${said}`, 'see that the servers behind the issuer have the same DATABASE_URL as this'),
     ];
   }
   return [ok(`${issuer} answers as itself, with ${served.length} keys`)];

@@ -26,7 +26,7 @@ export function localApi(deps: Deps): Api {
       try {
         // As it would have come over the wire, and as it would be answered.
         const answer = await perform(used, operation, json(request), BY, deps.clock());
-        return (json(answer.body) ?? {}) as Record<string, unknown>;
+        return json(answer.body) ?? {};
       } catch (error) {
         throw failureFrom(error);
       }

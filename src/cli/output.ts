@@ -35,7 +35,7 @@ function show(value: unknown): string {
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.map(show).join(' ');
   if (typeof value === 'object') return Object.keys(value).length === 0 ? '' : printable(JSON.stringify(value));
-  return printable(String(value as string | number | boolean));
+  return printable(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 /** Names come from outside: nothing in them may steer the terminal. */

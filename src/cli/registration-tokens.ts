@@ -24,7 +24,7 @@ const create: Leaf<{ label?: string; uses: number; expiresIn: number }> = {
       const made = await to.call('POST /registration-tokens', { body: { label, uses, expires_in: expiresIn } });
       return {
         json: made,
-        ids: [String(made['initial_access_token'] ?? '')],
+        ids: [(made['initial_access_token'] as string | undefined) ?? ''],
         text: record(made, ['token_id', 'initial_access_token']),
       };
     }),

@@ -184,7 +184,8 @@ async function tokenFor({ issuer, token, client }: Access, reach: Reach): Promis
   const said = isJson(answer, 'json') ? ((await answer.json()) as Item) : {};
   if (answer.ok && typeof said['access_token'] === 'string') return said['access_token'];
   const id = answer.headers.get('x-request-id');
-  const problem = `${client.client_id} gets no token at ${issuer}: ${String(said['error_description'] ?? answer.status)}`;
+  const { error_description: why = answer.status } = said as { error_description?: string };
+  const problem = `${client.client_id} gets no token at ${issuer}: ${why}`;
   throw new Failure(
     answer.status < 500 ? 'not_allowed' : 'unavailable',
     id === null ? problem : `${problem} (request ${id})`,

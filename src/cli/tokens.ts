@@ -44,7 +44,7 @@ const revoke: Leaf = {
       if (json['ended'] === 'nothing') throw notFound('the token is unknown, or has expired');
       return {
         json,
-        ids: json['grant_id'] === undefined ? [] : [String(json['grant_id'])],
+        ids: json['grant_id'] === undefined ? [] : [json['grant_id'] as string],
         text: record(json, ['ended']),
       };
     });

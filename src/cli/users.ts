@@ -155,7 +155,7 @@ const randomPassword = ({ api }: Means, name: string): Promise<Answer> =>
     const { password: drawn } = await to.call('POST /users/{sub}/set-password', { ids: { sub: String(sub) } });
     const json = { sub, password: drawn };
     const notes = ['The password is shown this once: only its hash is kept.'];
-    return { json, ids: [String(drawn ?? '')], text: record(json, ['password']), notes };
+    return { json, ids: [(drawn as string | undefined) ?? ''], text: record(json, ['password']), notes };
   });
 
 const disable: Leaf = {

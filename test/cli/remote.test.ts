@@ -42,7 +42,8 @@ const network: Fetch = async (address, init) => {
     method: (init.method ?? 'GET') as 'GET',
     url: url.pathname + url.search,
     headers: Object.fromEntries(new Headers(new Request(address, init).headers).entries()),
-    ...(init.body != null && { payload: String(init.body) }),
+    ...(typeof init.body === 'string' && { payload: init.body }),
+    ...(init.body instanceof URLSearchParams && { payload: init.body.toString() }),
   });
   const headers = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
   return new Response(answer.statusCode === 204 ? null : answer.body, { status: answer.statusCode, headers });
@@ -56,6 +57,8 @@ interface Said {
   code: number | undefined;
   out: string;
   err: string;
+  // Each answer has a shape of its own.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
   json: any;
 }
 
@@ -88,7 +91,7 @@ test('decided: a command names only operations that the API has', () => {
   expect([...used].filter((operation) => !known.has(operation))).toEqual([]);
   const subjects = new Set(operations.map(({ path }) => path.split('/')[1]));
   const spoken = new Set([...used].map((operation) => operation.split('/')[1]));
-  expect([...subjects].filter((subject) => !spoken.has(subject!))).toEqual([]);
+  expect([...subjects].filter((subject) => !spoken.has(subject))).toEqual([]);
 });
 
 test('decided: --preset admin makes a client with every scope of the API, and says how it gets a token', async () => {
