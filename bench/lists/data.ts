@@ -21,16 +21,21 @@ const AMOUNTS = {
   events: 100_000,
   refusals: 100_000,
 };
+/** Unless said otherwise. */
 const REFRESH_TOKENS = 1_000_000;
 
 /** Who has more of everything than others: the person whose sessions, grants and consents are listed. */
 export const SUB = `B${'1'.padStart(21, '0')}`;
 
 /** Fills a migrated database; returns how many rows each larger table has. */
-export async function fillLists(database: Database, say: (line: string) => void): Promise<Record<string, number>> {
+export async function fillLists(
+  database: Database,
+  refresh_tokens: number,
+  say: (line: string) => void,
+): Promise<Record<string, number>> {
   const { db } = database;
   const { phc } = await people(database);
-  const ballast = ballastOf(REFRESH_TOKENS);
+  const ballast = ballastOf(refresh_tokens || REFRESH_TOKENS);
   say(`${ballast.refresh_tokens} refresh tokens, ${ballast.grants} grants, ${ballast.users} people`);
   await fill(db, ballast, { phc, client_id: FIRST.client_id, say });
   const person = sql`case when n % 1000 = 0 then ${SUB}

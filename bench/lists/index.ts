@@ -70,7 +70,9 @@ async function measure(database: Database, options: Options, say: (line: string)
         const timed = query.filters.length < MOST;
         const add = async (page: 'first' | 'later', cursor: string | null, after?: ReadonlyArray<string | number>) => {
           const statement = await plans.read(operation, query, ids, after);
-          const looked = statement ? await plans.look(statement) : { indexes: [], rows: 0, wrong: [] as string[] };
+          const looked = statement
+            ? await plans.look(statement, query.filters.length)
+            : { indexes: [], rows: 0, wrong: [] as string[] };
           if (!statement && !READ_WHOLE.includes(operation.path)) looked.wrong.push('is not a page');
           const at = `${path}&limit=${LIMIT}${cursor === null ? '' : `&cursor=${cursor}`}`;
           const times = timed ? await http.times(at) : undefined;
@@ -82,7 +84,8 @@ async function measure(database: Database, options: Options, say: (line: string)
         if (next_cursor === null) continue;
         // A cursor is good for any length of page, so that few requests lead far in.
         let [cursor, depth] = [next_cursor, LIMIT];
-        while (timed && depth < DEEP) {
+        const deep = timed ? DEEP : LIMIT;
+        while (depth < deep) {
           const next = (await http.get(`${path}&limit=200&cursor=${cursor}`)).body.next_cursor;
           if (next === null) break;
           [cursor, depth] = [next, depth + 200];
@@ -103,7 +106,7 @@ export async function benchLists(options: Options, say: (line: string) => void):
   const cluster = await startCluster();
   try {
     const database = await cluster.create('lists');
-    const tables = await fillLists(database, say);
+    const tables = await fillLists(database, options.rows, say);
     const load = loadavg()[0]!;
     const rows = await measure(database, options, say);
     const [cpu] = cpus();

@@ -18,6 +18,7 @@ export async function startPostern(
     LOG_LEVEL: log_level,
     LOGIN_RATE_LIMIT: '0',
     AUTHORIZE_RATE_LIMIT: '0',
+    METRICS_PORT: '0',
     AUTHORIZATION_CODE_TTL: String(CODE_TTL),
     SIGNING_ALGS: 'RS256,ES256,EdDSA',
     ACCESS_TOKEN_SIGNING_ALG: 'ES256',

@@ -34,7 +34,7 @@ export async function many(db: Db, amounts: Amounts, person: RawBuilder<unknown>
       insert into clients (client_id, client_name, contacts, application_type, token_endpoint_auth_method, redirect_uris,
         post_logout_redirect_uris, grant_types, scope, allowed_origins, id_token_signed_response_alg, require_pkce,
         skip_consent, may_introspect, registered_by, disabled_at, created_at, updated_at)
-      select 'c' || n, 'Name ' || n % 20, '{}', 'web', 'none', '{}', '{}', '{}', '{}', '{}', 'RS256', true, false, false,
+      select 'c' || n, 'Name ' || n % 100, '{}', 'web', 'none', '{}', '{}', '{}', '{}', '{}', 'RS256', true, false, false,
         case when n % 3 = 0 then 'self' else 'operator' end, ${every(50)}, ${at}, ${at}
       from ${series(amounts.clients)}`,
     client_secrets: sql`
