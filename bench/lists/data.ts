@@ -49,13 +49,13 @@ export async function fillLists(
         disabled_at = case when right(sub, 2) = '50' then now() end where sub like 'B%'`,
     grants: sql`
       update grants set
-        client_id = case when right(grant_id, 1) in ('1', '3', '5', '7', '9')
+        client_id = case when right(grant_id, 6)::int / 30 % 2 = 1
           then 'c' || right(grant_id, 6)::int % ${sql.lit(AMOUNTS.clients)} + 1 else client_id end,
         sub = case when right(grant_id, 3) = '077' then ${SUB} else sub end,
         created_at = created_at + right(grant_id, 6)::int * interval '1 millisecond',
-        revoked_at = case when right(grant_id, 6)::int % 3 = 0 then now() end`,
+        revoked_at = case when right(grant_id, 6)::int / 60 % 3 = 0 then now() end`,
     sessions: sql`
-      update sessions set seen_at = now(), ended_at = case when substr(sid, 8)::int % 3 = 0 then now() end,
+      update sessions set seen_at = now(), ended_at = case when substr(sid, 8)::int / 30 % 3 = 0 then now() end,
         sub = case when substr(sid, 8)::int % 500 = 0 then ${SUB} else sub end
       where sid like 'ballast%'`,
     consents: sql`

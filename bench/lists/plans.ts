@@ -17,9 +17,9 @@ import {
  */
 const LOOKS_A_ROW = [20, 20, 100];
 /** Sorting so few costs nothing. */
-const FEW = 1000;
+const FEW = 2000;
 /** A table of fewer rows than this is as well read whole. */
-const SMALL = 500;
+const SMALL = 2000;
 
 /** What was done for one page. */
 export interface Looked {

@@ -78,7 +78,7 @@ export async function many(db: Db, amounts: Amounts, person: RawBuilder<unknown>
     audit_events: sql`
       insert into audit_events (at, event, sub, client_id, actor, ip, request_id, detail)
       select ${now}::timestamptz - (${number(amounts.events)} - n) * interval '1 second',
-        case when n % 5 = 0 then 'event0' else 'event' || n % 30 end, ${person}, ${client}, 'actor' || n % 20,
+        case when n % 5 = 0 then 'event0' else 'event' || n % 30 end, ${person}, ${client}, 'actor' || n % 50,
         '192.0.2.' || n % 200, 'request' || n / 3, '{}'
       from ${series(amounts.events)}`,
     refusals: sql`
