@@ -195,6 +195,7 @@ async function once(
       status: claim.status,
       ...(claim.body !== null && { body: claim.body }),
       ...(claim.location !== null && { location: claim.location }),
+      ...(operation.kind === 'create' && claim.body !== null && { etag: etagOf(claim.body) }),
       replayed: true,
     };
   }
@@ -291,9 +292,16 @@ function withoutSecrets(operation: Operation, body: Item | undefined): Item | un
   return body && Object.fromEntries(Object.entries(body).filter(([name]) => !hidden.includes(name)));
 }
 
-/** A strong entity tag of an item. */
+/** A strong entity tag of an item. The order of its members says nothing: a stored answer has lost it. */
 export const etagOf = (item: Item): string =>
-  `"${createHash('sha256').update(JSON.stringify(item)).digest('base64url').slice(0, 27)}"`;
+  `"${createHash('sha256')
+    .update(JSON.stringify(item, (_name, value: unknown) => (isPlain(value) ? inOrder(value) : value)))
+    .digest('base64url')
+    .slice(0, 27)}"`;
+
+const isPlain = (value: unknown): value is Item => typeof value === 'object' && value !== null && !Array.isArray(value);
+const inOrder = (item: Item): Item =>
+  Object.fromEntries(Object.entries(item).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
 const hashOf = ({ method, path }: Operation, { ids, body }: AdminRequest): Buffer =>
   createHash('sha256')

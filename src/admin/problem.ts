@@ -1,29 +1,30 @@
-/** What operators are refused with (RFC 9457): one catalogue of codes, each with its status and title. */
+/** What operators are refused with (RFC 9457): one catalogue of codes, each with its status, its title and the check that failed. */
 import type { ZodError } from 'zod';
 import { ClientExists } from '../clients/register.ts';
 import { ClientUnknown, ScopeProtected } from '../clients/scopes.ts';
-import { OAuthError } from '../protocol/error.ts';
+import type { Check } from '../protocol/check.ts';
+import { OAuthError, type Explanation } from '../protocol/error.ts';
 import { AccountProblem } from '../users/accounts.ts';
 import { GroupProblem } from '../users/groups.ts';
 
 const catalogue = {
-  invalid: [400, 'The request is not valid'],
-  unauthorized: [401, 'An access token is needed'],
-  forbidden: [403, 'The access token does not allow this'],
-  'not-found': [404, 'There is no such thing'],
-  'method-not-allowed': [405, 'This cannot be done here'],
-  'not-acceptable': [406, 'The answer is JSON only'],
-  'not-allowed': [409, 'What it is does not allow this'],
-  conflict: [409, 'This meets what is there already'],
-  'in-progress': [409, 'A request with this Idempotency-Key is still running'],
-  'precondition-failed': [412, 'It was changed meanwhile'],
-  'too-large': [413, 'The body is too large'],
-  'unsupported-media-type': [415, 'The body has the wrong media type'],
-  'key-reused': [422, 'This Idempotency-Key belongs to another request'],
-  'too-many-requests': [429, 'Too many requests'],
-  'server-error': [500, 'Something went wrong here'],
-  unavailable: [503, 'The server cannot answer right now'],
-} as const satisfies Record<string, readonly [status: number, title: string]>;
+  invalid: [400, 'The request is not valid', 'content'],
+  unauthorized: [401, 'An access token is needed', 'access_token'],
+  forbidden: [403, 'The access token does not allow this', 'access_token_scope'],
+  'not-found': [404, 'There is no such thing', 'present'],
+  'method-not-allowed': [405, 'This cannot be done here', 'method'],
+  'not-acceptable': [406, 'The answer is JSON only', 'accept'],
+  'not-allowed': [409, 'What it is does not allow this', 'conflict'],
+  conflict: [409, 'This meets what is there already', 'conflict'],
+  'in-progress': [409, 'A request with this Idempotency-Key is still running', 'idempotency_key'],
+  'precondition-failed': [412, 'It was changed meanwhile', 'if_match'],
+  'too-large': [413, 'The body is too large', 'body_size'],
+  'unsupported-media-type': [415, 'The body has the wrong media type', 'media_type'],
+  'key-reused': [422, 'This Idempotency-Key belongs to another request', 'idempotency_key'],
+  'too-many-requests': [429, 'Too many requests', 'rate_limit'],
+  'server-error': [500, 'Something went wrong here', 'defect'],
+  unavailable: [503, 'The server cannot answer right now', 'database'],
+} as const satisfies Record<string, readonly [status: number, title: string, check: Check]>;
 
 export type ProblemCode = keyof typeof catalogue;
 
@@ -37,6 +38,13 @@ export interface ProblemError {
   code: string;
 }
 
+/** What a refusal may carry besides its sentence. */
+export interface ProblemDetail extends Explanation {
+  errors?: readonly ProblemError[];
+  /** Seconds after which it is worth trying again. */
+  retry_after?: number;
+}
+
 /** A refusal. It rolls back what the request did. */
 export class Problem extends Error {
   readonly code: ProblemCode;
@@ -44,17 +52,22 @@ export class Problem extends Error {
   readonly errors: readonly ProblemError[];
   /** Seconds after which it is worth trying again. */
   readonly retry_after: number | undefined;
+  /** Why, for `postern explain`. Of a body there is only what is wrong where: what was sent may be a secret. */
+  readonly explanation: Explanation & { check: Check };
 
-  constructor(
-    code: ProblemCode,
-    detail: string,
-    { errors = [], retry_after }: { errors?: readonly ProblemError[]; retry_after?: number } = {},
-  ) {
+  constructor(code: ProblemCode, detail: string, { errors = [], retry_after, ...explanation }: ProblemDetail = {}) {
     super(`${code}: ${detail}`);
     this.code = code;
     this.detail = detail;
     this.errors = errors;
     this.retry_after = retry_after;
+    const wrong = errors.map(({ pointer, code: kind }) => `${pointer} ${kind}`).join(', ');
+    this.explanation = {
+      ...(errors.length > 0 && { expected: errors.map(({ detail: wanted }) => wanted).join(', ') }),
+      ...(errors.length > 0 && { received: wrong }),
+      ...explanation,
+      check: explanation.check ?? catalogue[code][2],
+    };
   }
 
   get status(): number {
@@ -93,9 +106,9 @@ export function problemOf(thrown: unknown): Problem | undefined {
   }
   if (thrown instanceof OAuthError) {
     // Too much is being hashed: nothing is wrong with the request.
-    const { status, error_description, retry_after = 1 } = thrown;
-    if (status === 503) return new Problem('unavailable', error_description, { retry_after });
-    return new Problem('invalid', error_description);
+    const { status, error_description, retry_after = 1, explanation } = thrown;
+    if (status === 503) return new Problem('unavailable', error_description, { ...explanation, retry_after });
+    return new Problem('invalid', error_description, explanation);
   }
   return isZodError(thrown) ? invalidBody(thrown) : undefined;
 }

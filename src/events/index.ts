@@ -114,9 +114,12 @@ export function logRefused({ log, metrics }: Needs, request_id: string, refusal:
 
 /** The log line of a request that an operator was refused. */
 export function logProblem(
-  log: Needs['log'],
+  { log, metrics }: Needs,
   request_id: string,
-  { code, detail }: { code: string; detail: string },
+  { error, error_description, failed }: { error: string; error_description: string; failed: { check: string } },
+  client_id?: string,
 ): void {
-  log.info({ event: 'refused', request_id, error: code, error_description: detail }, 'refused');
+  metrics.refused(error);
+  const { check } = failed;
+  log.info({ event: 'refused', request_id, client_id, error, error_description, check }, 'refused');
 }

@@ -4,7 +4,7 @@
  * collects refusals on purpose fills neither this nor the table, and pushes nobody else's out.
  */
 import { clauseOf } from '../protocol/check.ts';
-import type { OAuthError } from '../protocol/error.ts';
+import type { Explanation } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { printable, redact } from '../protocol/redaction.ts';
 import { isUnavailable, type Db } from '../store/db.ts';
@@ -22,10 +22,20 @@ export interface RefusedRequest extends Requester {
   client_id?: string | undefined;
 }
 
+/** A refusal, in whatever form its reader gets it: an OAuthError is one. */
+export interface Refusal {
+  error: string;
+  error_description: string;
+  /** The check that failed. */
+  failed: { check: string };
+  explanation: Explanation;
+  cause?: unknown;
+}
+
 /** Where refusals are noted. */
 export interface Refusals {
   /** Notes one; never waits and never throws. */
-  note(refusal: OAuthError, request: RefusedRequest, now: Date): void;
+  note(refusal: Refusal, request: RefusedRequest, now: Date): void;
   /** Writes a batch of what was noted; returns how many rows. @throws what the database does; the rows wait for it */
   flush(now: Date): Promise<number>;
   /** Writes everything, and how much was not kept: for the end of a process. */
@@ -123,7 +133,7 @@ export function createRefusals(db: Db, limits: Limits): Refusals {
 
 /** What may be kept of why: bounded, printable, and without anything that could be a secret. */
 export function explained(
-  refusal: OAuthError,
+  refusal: Pick<Refusal, 'explanation' | 'cause'>,
 ): Record<'client_id' | 'sub' | 'expected' | 'received', string | undefined> {
   const { client_id, sub, expected, received = reasonOf(refusal.cause) } = refusal.explanation;
   return {

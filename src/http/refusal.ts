@@ -2,6 +2,7 @@
 import type { FastifyError, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { logRefused } from '../events/index.ts';
+import type { Refusal } from '../events/refusals.ts';
 import { clientId } from '../protocol/client-metadata.ts';
 import { invalidRequest, OAuthError, temporarilyUnavailable } from '../protocol/error.ts';
 import { decodeFormValue, type Pairs } from '../protocol/form-encoding.ts';
@@ -67,10 +68,11 @@ export function noted(
   return { status, refusal };
 }
 
-function keep(
-  { refusals, clock }: Needs,
+/** Keeps why a request was refused, for those who run the server. */
+export function keep(
+  { refusals, clock }: Pick<Needs, 'clock' | 'refusals'>,
   request: FastifyRequest,
-  refusal: OAuthError,
+  refusal: Refusal,
   status: number,
   client_id?: string,
 ): void {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../protocol/error.ts';
+import { answerUnreadableAddress, isBelow } from './admin/elsewhere.ts';
 import { answerUnreadable } from './unreadable.ts';
 import { noted } from './refusal.ts';
 import { traced } from './tracing.ts';
@@ -57,15 +58,18 @@ export function createServer(deps: Needs): FastifyInstance {
     },
     // Addresses that cannot be read reach no scope and no hook.
     frameworkErrors: ({ statusCode = 400 }: { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
+      void reply
+        .header('x-request-id', request.id)
+        .header('x-content-type-options', 'nosniff')
+        .header('cache-control', 'no-store');
+      if (isBelow(deps, request)) {
+        answerUnreadableAddress(deps, request, reply);
+        return;
+      }
       const refusal = invalidRequest('the address is malformed', { check: 'address' });
       noted(deps, request, refusal, statusCode);
       const { error, error_description } = refusal;
-      void reply
-        .code(statusCode)
-        .header('x-request-id', request.id)
-        .header('x-content-type-options', 'nosniff')
-        .header('cache-control', 'no-store')
-        .send({ error, error_description });
+      void reply.code(statusCode).send({ error, error_description });
     },
     clientErrorHandler: answerUnreadable(deps),
     routerOptions: {

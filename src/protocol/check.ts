@@ -77,6 +77,16 @@ export const CHECKS = {
   software_statement: 'RFC 7591 §2.3',
   registration_quota: 'RFC 7591 §5',
 
+  // Operators' requests.
+  content: 'RFC 9110 §15.5.1',
+  media_type: 'RFC 9110 §15.5.16',
+  body_size: 'RFC 9110 §15.5.14',
+  accept: 'RFC 9110 §12.5.1',
+  if_match: 'RFC 9110 §13.1.1',
+  present: 'RFC 9110 §15.5.5',
+  conflict: 'RFC 9110 §15.5.10',
+  idempotency_key: 'draft-ietf-httpapi-idempotency-key-header §2.7',
+
   // People.
   password: 'OWASP ASVS 6.3.8',
   account: 'OWASP ASVS 6.3.8',

@@ -25,6 +25,7 @@ header{text-align:center;margin-bottom:1.75rem}
 .icon{flex:none;fill:none;stroke:currentColor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}
 h1{margin:0;font-size:1.5rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;text-wrap:balance}
 h2{margin:0 0 .5rem;font-size:1rem;line-height:1.4;font-weight:650}
+h3{margin:1.25rem 0 .375rem;font-size:.875rem;font-weight:650}
 p{margin:0 0 1rem}p:last-child{margin-bottom:0}
 header p{margin:.5rem 0 0;color:var(--muted);text-wrap:balance}
 a{color:var(--link);text-underline-offset:.2em;text-decoration-thickness:1px}a:hover{text-decoration-thickness:2px}

@@ -1,5 +1,6 @@
 /** Every page with props as they come in life, and with the worst that strangers may put in them. */
 import { accountPage } from '../../src/views/account.ts';
+import { adminDocsPage } from '../../src/views/admin-docs.ts';
 import type { ClientView } from '../../src/views/client.ts';
 import { consentPage } from '../../src/views/consent.ts';
 import { demoPage } from '../../src/views/demo.ts';
@@ -120,7 +121,59 @@ const demo = {
   logout_url: '/logout',
 };
 
+const field = { name: 'client_name', type: 'string of at most 200', required: true, description: 'What people read' };
+const adminDocs = {
+  frame,
+  url: 'https://id.example.test/admin/v1',
+  description: 'Everything an operator keeps.',
+  openapi_url: 'https://id.example.test/admin/v1/openapi.json',
+  token_example: 'TOKEN=$(curl -sS https://id.example.test/token -u "$CLIENT_ID:$CLIENT_SECRET" | jq -r .access_token)',
+  sections: [
+    {
+      name: 'clients',
+      operations: [
+        {
+          operation_id: 'clients_create',
+          method: 'POST',
+          path: '/clients',
+          summary: 'Create a client',
+          scope: 'clients:write',
+          parameters: [['header', [{ ...field, name: 'Idempotency-Key', required: false }]]] as const,
+          body: { media_type: 'application/json', fields: [field] },
+          answer: { status: '201', fields: [field] },
+          refusals: ['400', '401'],
+          example: 'curl -sS -X POST "https://id.example.test/admin/v1/clients" -H "Authorization: Bearer $TOKEN"',
+        },
+      ],
+    },
+  ],
+};
+
 export const pages: Record<string, Html> = {
+  'admin-docs': adminDocsPage(adminDocs),
+  'admin-docs-hostile': adminDocsPage({
+    ...adminDocs,
+    url: hostile,
+    description: hostile,
+    openapi_url: 'javascript:alert(14)',
+    token_example: hostile,
+    sections: [
+      {
+        name: hostile,
+        operations: adminDocs.sections[0]!.operations.map((operation) => ({
+          ...operation,
+          summary: hostile,
+          path: hostile,
+          scope: hostile,
+          parameters: [[hostile, [{ ...field, name: hostile, type: hostile, description: hostile }]]] as const,
+          body: null,
+          answer: { status: '204', fields: null },
+          refusals: [hostile],
+          example: hostile,
+        })),
+      },
+    ],
+  }),
   login: loginPage(login),
   'login-client': loginPage({ ...login, client: notes }),
   'login-problem': loginPage({

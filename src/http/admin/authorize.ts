@@ -5,43 +5,59 @@
 import type { FastifyRequest } from 'fastify';
 import { ADMIN_PATH, Problem } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
-import { BUILT_IN_CLIENT, verifyAccessToken } from '../../tokens/verify.ts';
+import type { Explanation } from '../../protocol/error.ts';
+import { BUILT_IN_CLIENT, describePresented, verifyAccessToken } from '../../tokens/verify.ts';
 
 /** On whose behalf a request is carried out. */
 export interface Principal {
   client_id: string;
 }
 
+/** Who was found to ask; undefined before that. */
+export const principalOf = (request: FastifyRequest): Principal | undefined =>
+  (request as { principal?: Principal | null }).principal ?? undefined;
+
 /** A refusal with what RFC 6750 §3 has to say in WWW-Authenticate. */
 export class Challenged extends Problem {
   /** The parameters after the realm: `error="invalid_token"`; empty when no token came. */
   readonly challenge: string;
-  constructor(code: 'unauthorized' | 'forbidden', detail: string, challenge: string) {
-    super(code, detail);
+  constructor(code: 'unauthorized' | 'forbidden', detail: string, challenge: string, why: Explanation) {
+    super(code, detail, why);
     this.challenge = challenge;
   }
 }
 
-const invalidToken = (detail: string): Challenged => new Challenged('unauthorized', detail, 'error="invalid_token"');
+const invalidToken = (detail: string, why: Explanation): Challenged =>
+  new Challenged('unauthorized', detail, 'error="invalid_token"', why);
 
 /** @throws Problem unauthorized or forbidden; both look alike for what exists and what does not */
 export async function authorizeOperator(deps: Deps, request: FastifyRequest, scope: string): Promise<Principal> {
   const { authorization } = request.headers;
-  if (authorization === undefined) throw new Challenged('unauthorized', 'send an access token as Bearer', '');
+  if (authorization === undefined) {
+    throw new Challenged('unauthorized', 'send an access token as Bearer', '', { check: 'bearer', received: 'none' });
+  }
   const presented = /^bearer +(\S+)$/i.exec(authorization)?.[1];
   if (presented === undefined) {
-    throw new Challenged('unauthorized', 'the Authorization header is not Bearer', 'error="invalid_request"');
+    const why = { check: 'bearer', received: 'another scheme, or no token after it' } as const;
+    throw new Challenged('unauthorized', 'the Authorization header is not Bearer', 'error="invalid_request"', why);
   }
-  const token = await verifyAccessToken(deps, presented, deps.clock());
-  if (!token) throw invalidToken('the access token is not valid');
-  if (!token.aud.includes(`${deps.config.ISSUER}${ADMIN_PATH}`)) {
-    throw invalidToken('the access token is for another audience');
+  const now = deps.clock();
+  const token = await verifyAccessToken(deps, presented, now);
+  if (!token) throw invalidToken('the access token is not valid', { received: describePresented(presented, now) });
+  const audience = `${deps.config.ISSUER}${ADMIN_PATH}`;
+  const { client_id, sub, gid, aud, scope: held } = token;
+  if (!aud.includes(audience)) {
+    const why = { check: 'access_token_audience', expected: audience, received: aud.join(' '), client_id } as const;
+    throw invalidToken('the access token is for another audience', why);
   }
   // People act through their own pages: no consent of theirs gives a client power over the service.
-  const ofPerson = token.gid !== undefined || token.client_id === BUILT_IN_CLIENT || token.sub !== token.client_id;
-  if (ofPerson || !token.scope.includes(scope)) {
+  const ofPerson = gid !== undefined || client_id === BUILT_IN_CLIENT || sub !== client_id;
+  if (ofPerson || !held.includes(scope)) {
     const detail = ofPerson ? "a person's access token is not accepted here" : `the access token lacks ${scope}`;
-    throw new Challenged('forbidden', detail, `error="insufficient_scope", scope="${scope}"`);
+    const expected = ofPerson ? 'a token of a client that acts for itself' : scope;
+    const received = ofPerson ? 'a token of a person' : held.join(' ');
+    const why = { expected, received, client_id };
+    throw new Challenged('forbidden', detail, `error="insufficient_scope", scope="${scope}"`, why);
   }
-  return { client_id: token.client_id };
+  return { client_id };
 }

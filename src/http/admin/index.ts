@@ -5,12 +5,13 @@
 import accepts from '@fastify/accepts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
-import { ADMIN_PATH, exportList, NDJSON, operations, perform, Problem, type Operation } from '../../admin/index.ts';
+import { ADMIN_PATH, exportList, NDJSON, operations, perform, type Operation } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
 import { rateLimits } from '../rate-limit.ts';
 import { requesterOf } from '../request.ts';
 import { authorizeOperator, type Principal } from './authorize.ts';
 import { describedAt } from './description.ts';
+import { nothingElse, refuseOthers } from './elsewhere.ts';
 import { answerProblem } from './problem.ts';
 import { idempotencyOf, ifMatchOf, queryOf, requireAccept, requireJson, wantsExport } from './read.ts';
 
@@ -37,6 +38,7 @@ export async function admin(app: FastifyInstance, deps: Deps): Promise<void> {
   });
   describedAt(app, deps);
   for (const [path, row] of Map.groupBy(operations, (operation) => operation.path)) routes(app, deps, path, row);
+  nothingElse(app);
 }
 
 /** One path with its methods; the others are answered 405 with Allow. */
@@ -60,17 +62,11 @@ function routes(app: FastifyInstance, deps: Deps, path: string, row: readonly Op
       handler: (request, reply) => answer(deps, operation, request, reply),
     });
   }
-  const allowed = row.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-  const others = app.supportedMethods.filter((method) => !allowed.includes(method));
-  app.route({
-    method: others,
+  refuseOthers(
+    app,
     url,
-    onRequest: (_request, reply, done) => {
-      reply.header('allow', allowed.join(', '));
-      done(new Problem('method-not-allowed', `use ${allowed.join(' or ')}`));
-    },
-    handler: () => undefined,
-  });
+    row.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
+  );
 }
 
 async function answer(

@@ -1,21 +1,26 @@
-/** From whatever was thrown to application/problem+json. */
+/** From whatever was thrown to application/problem+json, noted for those who run the server. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem, problemOf } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
 import { logProblem } from '../../events/index.ts';
+import type { Refusal } from '../../events/refusals.ts';
 import { OAuthError } from '../../protocol/error.ts';
 import { isUnavailable } from '../../store/db.ts';
-import { Challenged } from './authorize.ts';
+import { keep } from '../refusal.ts';
+import { Challenged, principalOf } from './authorize.ts';
 
-/** Answers with a problem, and logs it: refusals as such, a database that is away as a warning, defects as errors. */
-export function answerProblem(
-  deps: Pick<Deps, 'config' | 'log' | 'metrics'>,
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
-  const problem = named(deps, error, request);
-  deps.metrics.refused(problem.code);
+type Needs = Pick<Deps, 'clock' | 'config' | 'log' | 'metrics' | 'refusals'>;
+
+/** Answers with a problem; logs it and keeps why. */
+export function answerProblem(deps: Needs, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const problem = named(error);
+  const refusal = refusalOf(problem);
+  const client_id = principalOf(request)?.client_id ?? problem.explanation.client_id;
+  // A database that is away is a warning, a defect an error, with all that is known of it.
+  if (problem.status === 503) deps.log.warn({ err: error, request_id: request.id }, 'the server cannot answer');
+  else if (problem.status === 500) deps.log.error({ err: error, request_id: request.id }, 'unexpected error');
+  logProblem(deps, request.id, refusal, client_id);
+  keep(deps, request, refusal, problem.status, client_id);
   if (problem instanceof Challenged) {
     const said = [`realm="${deps.config.ISSUER}"`, problem.challenge].filter((part) => part !== '').join(', ');
     reply.header('www-authenticate', `Bearer ${said}`);
@@ -30,26 +35,30 @@ export function answerProblem(
     .send(JSON.stringify(problem.document(request.id)));
 }
 
-function named({ log }: Pick<Deps, 'log'>, error: unknown, request: FastifyRequest): Problem {
+/** A problem as refusals are kept. */
+const refusalOf = ({ code, detail, explanation }: Problem): Refusal => ({
+  error: code,
+  error_description: detail,
+  failed: { check: explanation.check },
+  explanation,
+});
+
+function named(error: unknown): Problem {
   // Of @fastify/rate-limit, whose refusal is made for every door.
   if (error instanceof OAuthError && error.status === 429) {
-    return new Problem('too-many-requests', 'slow down', { retry_after: error.retry_after ?? 1 });
+    const { retry_after = 1, explanation } = error;
+    return new Problem('too-many-requests', 'slow down', { ...explanation, retry_after });
   }
   const problem = problemOf(error);
-  if (problem) {
-    logProblem(log, request.id, problem);
-    return problem;
-  }
-  if (isUnavailable(error)) {
-    log.warn({ err: error, request_id: request.id }, 'the database is not available');
-    return new Problem('unavailable', 'try again', { retry_after: 1 });
-  }
-  const { statusCode } = error as FastifyError;
-  if (statusCode === 413) return new Problem('too-large', 'the body is too large');
-  if (statusCode === 415) return new Problem('unsupported-media-type', 'send application/json');
+  if (problem) return problem;
+  if (isUnavailable(error)) return new Problem('unavailable', 'try again', { retry_after: 1 });
+  const { statusCode, code } = error as FastifyError;
+  if (statusCode === 413) return new Problem('too-large', 'the body is too large', { received: code });
+  if (statusCode === 415) return new Problem('unsupported-media-type', 'send application/json', { received: code });
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
-    return new Problem('invalid', 'the body is not JSON that can be read');
+    return new Problem('invalid', 'the body is not JSON that can be read', { expected: 'JSON', received: code });
   }
-  log.error({ err: error, request_id: request.id }, 'unexpected error');
-  return new Problem('server-error', 'the request id leads to it in the log');
+  // Its message is for the log alone: it may quote anything.
+  const received = error instanceof Error ? error.name : typeof error;
+  return new Problem('server-error', 'the request id leads to it in the log', { received });
 }

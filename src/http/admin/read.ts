@@ -20,10 +20,22 @@ export function queryOf(request: FastifyRequest): Record<string, unknown> {
   return parameters;
 }
 
-/** The entity tags of If-Match (RFC 9110 §13.1.1); undefined when there is none. */
+/** Entity tags, and nothing but commas and space between them (RFC 9110 §8.8.3, §5.6.1). */
+const TAG = /(?:W\/)?"[\x21\x23-\x7E\x80-\xFF]*"/g;
+const BETWEEN = /^[ \t]*(?:,[ \t]*)*$/;
+
+/** The entity tags of If-Match (RFC 9110 §13.1.1); undefined when there is none. @throws Problem for what is no list of them */
 export function ifMatchOf({ headers }: FastifyRequest): string[] | undefined {
   const text = headers['if-match'];
-  return text === undefined ? undefined : text.split(',').map((tag) => tag.trim());
+  if (text === undefined) return undefined;
+  const tags = text === '*' ? [text] : (text.match(TAG) ?? []);
+  // Half understood, it would protect nothing.
+  const rest = text === '*' ? [] : text.split(TAG);
+  const apart = rest.every((each, i) => BETWEEN.test(each) && (i === 0 || i === rest.length - 1 || each.includes(',')));
+  if (tags.length === 0 || !apart) {
+    throw new Problem('invalid', 'If-Match is * or a list of entity tags in quotes', { check: 'if_match' });
+  }
+  return tags;
 }
 
 /** An Idempotency-Key: visible ASCII, with or without the quotes of a structured field's string. */

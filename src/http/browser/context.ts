@@ -25,7 +25,7 @@ const POLICY = "connect-src 'self'; img-src 'self' data:; base-uri 'none'; frame
 
 /** Sends a page with the policy its nonce opens. */
 export function sendPage(
-  { deps }: Context,
+  { deps }: { deps: Pick<Deps, 'config' | 'random'> },
   reply: FastifyReply,
   render: (frame: Frame) => Html,
   { status = 200, formAction, frames = [] }: PageOptions = {},
