@@ -12,7 +12,7 @@ import type { Db } from '../store/db.ts';
 import * as store from '../store/keys.ts';
 import { loadSalt, pseudonymOf, type LoadedSalt } from './pairwise.ts';
 import type { Secrets } from './secrets.ts';
-import { isGood, isPublished, place, signerOf, stateOf, type PlacedKey } from './state.ts';
+import { isGood, isPublished, nextChange, place, signerOf, stateOf, type PlacedKey } from './state.ts';
 
 export { keepKeys } from './schedule.ts';
 export {
@@ -51,6 +51,15 @@ interface LoadedKey extends PlacedKey {
   public_key: Key;
   /** Null when it was erased, or sealed under a key that this process does not have. */
   private_key: Key | null;
+}
+
+/** What follows from the keys as they are, from one change of their states to the next. */
+interface Present {
+  of: readonly LoadedKey[];
+  since: Date;
+  until: Date | undefined;
+  signers: Map<string, SigningKey>;
+  jwks?: { body: string; etag: string };
 }
 
 export interface KeyRing {
@@ -94,7 +103,7 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
   let turn = { started: 0, applied: 0 };
   let lookedAgain: { at: Date; done: Promise<unknown> } | undefined;
   const imported = new Map<string, Pick<LoadedKey, 'private_key' | 'public_key'>>();
-  let published: { kids: string; document: { body: string; etag: string } } | undefined;
+  let present: Present | undefined;
 
   async function load({ kid, alg, public_jwk, sealed_private_key, retired_at }: store.KeyRow, strict: boolean) {
     const before = imported.get(kid);
@@ -149,18 +158,43 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
     return known();
   }
 
+  function presentAt(now: Date): Present {
+    const holds =
+      present !== undefined &&
+      present.of === loaded &&
+      present.since <= now &&
+      (present.until === undefined || now < present.until);
+    if (!holds) present = { of: loaded, since: now, until: nextChange(loaded, now), signers: new Map() };
+    return present!;
+  }
+
+  function chooseSigner(wanted: SigningAlg, meanwhile: SigningAlg, now: Date): SigningKey {
+    const able = loaded.filter(({ private_key }) => private_key !== null);
+    const [key, other] = [signerOf(able, wanted, now), signerOf(able, meanwhile, now)];
+    const signer = key && stateOf(key, now) === 'active' ? key : (other ?? key);
+    if (!signer?.private_key) throw new Error(`there is no active ${wanted} key`);
+    const { kid, alg } = signer.row;
+    return { kid, alg: alg as SigningAlg, private_key: signer.private_key };
+  }
+
+  function makeJwks(now: Date): { body: string; etag: string } {
+    const shown = loaded.filter((key) => isPublished(key, now)).toSorted((a, b) => rank(a, now) - rank(b, now));
+    const keys = shown.map(({ row: { kid, alg, public_jwk } }) => ({ ...public_jwk, kid, alg, use: useOf(alg) }));
+    const body = JSON.stringify({ keys });
+    return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` };
+  }
+
   return {
     reload,
     get ready() {
       return loaded.length > 0;
     },
     active(wanted, now, { meanwhile = wanted } = {}) {
-      const able = loaded.filter(({ private_key }) => private_key !== null);
-      const [key, other] = [signerOf(able, wanted, now), signerOf(able, meanwhile, now)];
-      const signer = key && stateOf(key, now) === 'active' ? key : (other ?? key);
-      if (!signer?.private_key) throw new Error(`there is no active ${wanted} key`);
-      const { kid, alg } = signer.row;
-      return { kid, alg: alg as SigningAlg, private_key: signer.private_key };
+      const { signers } = presentAt(now);
+      const name = `${wanted} ${meanwhile}`;
+      const signer = signers.get(name) ?? chooseSigner(wanted, meanwhile, now);
+      signers.set(name, signer);
+      return signer;
     },
     async find(kid, now, { retired = false } = {}) {
       const key = await byKid(kid, now);
@@ -179,16 +213,7 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
       if (!salt) throw new Error('there is no salt for pairwise subjects that SECRET_KEYS opens');
       return pseudonymOf(salt, kind, sector, value);
     },
-    jwks(now) {
-      const shown = loaded.filter((key) => isPublished(key, now)).toSorted((a, b) => rank(a, now) - rank(b, now));
-      const kids = shown.map(({ row }) => row.kid).join(' ');
-      if (published?.kids !== kids) {
-        const keys = shown.map(({ row: { kid, alg, public_jwk } }) => ({ ...public_jwk, kid, alg, use: useOf(alg) }));
-        const body = JSON.stringify({ keys });
-        published = { kids, document: { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` } };
-      }
-      return published.document;
-    },
+    jwks: (now) => (presentAt(now).jwks ??= makeJwks(now)),
     ages: (now) =>
       loaded
         .filter((key) => stateOf(key, now) === 'active')
