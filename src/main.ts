@@ -30,6 +30,7 @@ import { migrate, pendingMigrations } from './store/migrate.ts';
 import { GRANT_TYPES } from './protocol/client-metadata.ts';
 import { ERROR_CODES } from './protocol/error.ts';
 import { createTokenSizes } from './tokens/size.ts';
+import { createVerdicts } from './tokens/verdicts.ts';
 import { createPasswordHasher } from './users/factors/password.ts';
 import { startWorkers } from './workers/index.ts';
 
@@ -94,6 +95,7 @@ function buildDeps(
     fetch,
     clientKeys: createClientKeys(fetch, () => performance.now()),
     requestUris: createRequestUris(fetch, () => performance.now()),
+    verdicts: createVerdicts(),
     refusals: createRefusals(db, { retention: config.REFUSAL_RETENTION }),
     log,
     metrics,
