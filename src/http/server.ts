@@ -9,6 +9,7 @@ import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../protocol/error.ts';
 import { answerUnreadable } from './unreadable.ts';
 import { noted } from './refusal.ts';
+import { requestLog } from './request-log.ts';
 import { traced } from './tracing.ts';
 
 /** Bytes an OAuth form may have. */
@@ -44,6 +45,7 @@ export function createServer(deps: Needs): FastifyInstance {
     loggerInstance: log,
     // One line of our own instead of two: it has the route, never the query string.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    childLoggerFactory: requestLog,
     bodyLimit: BODY_LIMIT,
     exposeHeadRoutes: false,
     // A request that comes while we close is answered like any other; its connection is then closed.
