@@ -116,7 +116,7 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
     const opens = sealed_private_key !== null && retired_at === null;
     if (before && opens === (before.private_key !== null)) return before;
     const keys = {
-      public_key: before?.public_key ?? createPublicKey({ key: public_jwk as JsonWebKey, format: 'jwk' }),
+      public_key: before?.public_key ?? createPublicKey({ key: public_jwk, format: 'jwk' }),
       private_key: opens ? openPrivate(kid, sealed_private_key, strict) : null,
     };
     imported.set(kid, keys);
