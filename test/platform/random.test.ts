@@ -22,7 +22,7 @@ test('chance: as many bytes as were asked for, none of them given twice, and wha
 });
 
 test('chance: bytes are spread evenly', () => {
-  const counts = new Array<number>(256).fill(0);
+  const counts = Array.from({ length: 256 }, () => 0);
   for (let n = 0; n < 16_000; n += 1) for (const byte of random(16)) counts[byte]! += 1;
   // A thousand each, and a standard deviation of 32: six of them either way.
   expect(Math.min(...counts)).toBeGreaterThan(800);
