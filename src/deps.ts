@@ -10,6 +10,7 @@ import type { ClientKeys } from './clients/jwks.ts';
 import type { Metrics } from './platform/metrics.ts';
 import type { Outbound } from './platform/outbound.ts';
 import type { Tracing } from './platform/tracing.ts';
+import type { Verdicts } from './tokens/verdicts.ts';
 import type { PasswordHasher } from './users/factors/password.ts';
 import type { Refusals } from './events/refusals.ts';
 import type { Db } from './store/db.ts';
@@ -29,6 +30,8 @@ export interface Deps {
   /** The request objects that clients publish. */
   readonly requestUris: RequestUris;
   readonly tokenSizes: TokenSizes;
+  /** Signatures of tokens that were found to be good. */
+  readonly verdicts: Verdicts;
   readonly passwords: PasswordHasher;
   /** The time now; a door reads it once per request. */
   readonly clock: () => Date;

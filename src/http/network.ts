@@ -1,8 +1,17 @@
 /** Addresses grouped as one neighbour sees them: throttles count prefixes, since a single address is cheap to change. */
 import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
+
+const prefixes = new LRUCache<string, string>({ max: 1000 });
 
 /** The /24 of an IPv4 address, the /56 of an IPv6 one; IPv4 inside IPv6 counts as IPv4. */
 export function addressPrefix(ip: string): string {
+  let prefix = prefixes.get(ip);
+  if (prefix === undefined) prefixes.set(ip, (prefix = prefixOf(ip)));
+  return prefix;
+}
+
+function prefixOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return 'unknown';
   const address = ipaddr.process(ip);
   const bits = address.kind() === 'ipv4' ? 24 : 56;

@@ -10,6 +10,7 @@ import { invalidRequest } from '../protocol/error.ts';
 import { answerUnreadableAddress, isBelow } from './admin/elsewhere.ts';
 import { answerUnreadable } from './unreadable.ts';
 import { noted } from './refusal.ts';
+import { requestLog } from './request-log.ts';
 import { traced } from './tracing.ts';
 
 /** Bytes an OAuth form may have. */
@@ -45,6 +46,7 @@ export function createServer(deps: Needs): FastifyInstance {
     loggerInstance: log,
     // One line of our own instead of two: it has the route, never the query string.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    childLoggerFactory: requestLog,
     bodyLimit: BODY_LIMIT,
     exposeHeadRoutes: false,
     // A request that comes while we close is answered like any other; its connection is then closed.

@@ -3,8 +3,7 @@
  * choosing keys; what is signed is the tokens' affair. A key's state follows from its times: `next` until it activates,
  * `active` until another of its algorithm does, then `retired`, and still good while what it signed may live.
  */
-import { createHash } from 'node:crypto';
-import { importJWK, type CryptoKey, type JWK, type KeyObject } from 'jose';
+import { createHash, createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { KEY_ALGS, useOf, type DecryptionAlg, type KeyAlg } from '../protocol/key-alg.ts';
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
@@ -12,7 +11,8 @@ import type { Db } from '../store/db.ts';
 import * as store from '../store/keys.ts';
 import { loadSalt, pseudonymOf, type LoadedSalt } from './pairwise.ts';
 import type { Secrets } from './secrets.ts';
-import { isGood, isPublished, place, signerOf, stateOf, type PlacedKey } from './state.ts';
+import { createSigner, type Signer } from './sign.ts';
+import { isGood, isPublished, nextChange, place, signerOf, stateOf, type PlacedKey } from './state.ts';
 
 export { keepKeys } from './schedule.ts';
 export {
@@ -27,30 +27,37 @@ export {
 export { isSaltReadable } from './pairwise.ts';
 export { JWKS_MAX_AGE, keyStates, type KeyState } from './state.ts';
 
-type Key = CryptoKey | KeyObject | Uint8Array;
-
 export interface SigningKey {
   kid: string;
   alg: SigningAlg;
-  private_key: Key;
+  private_key: KeyObject;
 }
 
 export interface PublishedKey {
   kid: string;
   alg: SigningAlg;
-  public_key: Key;
+  public_key: KeyObject;
 }
 
 export interface DecryptionKey {
   kid: string;
   alg: DecryptionAlg;
-  private_key: Key;
+  private_key: KeyObject;
 }
 
 interface LoadedKey extends PlacedKey {
-  public_key: Key;
+  public_key: KeyObject;
   /** Null when it was erased, or sealed under a key that this process does not have. */
-  private_key: Key | null;
+  private_key: KeyObject | null;
+}
+
+/** What follows from the keys as they are, from one change of their states to the next. */
+interface Present {
+  of: readonly LoadedKey[];
+  since: Date;
+  until: Date | undefined;
+  signers: Map<string, { key: SigningKey; sign: Signer }>;
+  jwks?: { body: string; etag: string };
 }
 
 export interface KeyRing {
@@ -59,6 +66,13 @@ export interface KeyRing {
    * where the reader takes either. @throws when there is none
    */
   active(alg: SigningAlg, now: Date, options?: { meanwhile?: SigningAlg }): SigningKey;
+  /** A JWT of these claims by the key that `active` would say; `alg` is then also its header's. @throws when there is none */
+  sign(
+    claims: object,
+    header: { typ?: string; alg: SigningAlg },
+    now: Date,
+    options?: { meanwhile?: SigningAlg },
+  ): Promise<string>;
   /**
    * A published signing key by its id; with `retired`, also one that is out of publication (logout hints). An id never
    * seen may be that of a key another process has just made: then the keys are read again, once a second at most.
@@ -94,24 +108,25 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
   let turn = { started: 0, applied: 0 };
   let lookedAgain: { at: Date; done: Promise<unknown> } | undefined;
   const imported = new Map<string, Pick<LoadedKey, 'private_key' | 'public_key'>>();
-  let published: { kids: string; document: { body: string; etag: string } } | undefined;
+  let present: Present | undefined;
 
-  async function load({ kid, alg, public_jwk, sealed_private_key, retired_at }: store.KeyRow, strict: boolean) {
+  function load({ kid, public_jwk, sealed_private_key, retired_at }: store.KeyRow, strict: boolean) {
     const before = imported.get(kid);
     // Of one that is retired the private half is never used again, so whether it opens does not matter.
     const opens = sealed_private_key !== null && retired_at === null;
     if (before && opens === (before.private_key !== null)) return before;
     const keys = {
-      public_key: before?.public_key ?? (await importJWK(public_jwk as JWK, alg)),
-      private_key: opens ? await openPrivate(kid, alg, sealed_private_key, strict) : null,
+      public_key: before?.public_key ?? createPublicKey({ key: public_jwk, format: 'jwk' }),
+      private_key: opens ? openPrivate(kid, sealed_private_key, strict) : null,
     };
     imported.set(kid, keys);
     return keys;
   }
 
-  async function openPrivate(kid: string, alg: string, sealed: Buffer, strict: boolean): Promise<Key | null> {
+  function openPrivate(kid: string, sealed: Buffer, strict: boolean): KeyObject | null {
     try {
-      return await importJWK(JSON.parse(secrets.open(sealed, kid).toString()) as JWK, alg);
+      const key = JSON.parse(secrets.open(sealed, kid).toString()) as JsonWebKey;
+      return createPrivateKey({ key, format: 'jwk' });
     } catch (error) {
       if (strict) throw error;
       return null;
@@ -123,8 +138,7 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
     const rows = await store.all(db);
     const strict = loaded.length === 0;
     const saltNow = await loadSalt(db, secrets, salt);
-    const keys: LoadedKey[] = [];
-    for (const key of place(rows)) keys.push({ ...key, ...(await load(key.row, strict)) });
+    const keys = place(rows).map((key): LoadedKey => ({ ...key, ...load(key.row, strict) }));
     // One that began later has seen more.
     if (mine > turn.applied) {
       turn = { ...turn, applied: mine };
@@ -149,19 +163,51 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
     return known();
   }
 
+  function presentAt(now: Date): Present {
+    const holds =
+      present !== undefined &&
+      present.of === loaded &&
+      present.since <= now &&
+      (present.until === undefined || now < present.until);
+    if (!holds) present = { of: loaded, since: now, until: nextChange(loaded, now), signers: new Map() };
+    return present!;
+  }
+
+  function chooseSigner(wanted: SigningAlg, meanwhile: SigningAlg, now: Date): SigningKey {
+    const able = loaded.filter(({ private_key }) => private_key !== null);
+    const [key, other] = [signerOf(able, wanted, now), signerOf(able, meanwhile, now)];
+    const signer = key && stateOf(key, now) === 'active' ? key : (other ?? key);
+    if (!signer?.private_key) throw new Error(`there is no active ${wanted} key`);
+    const { kid, alg } = signer.row;
+    return { kid, alg: alg as SigningAlg, private_key: signer.private_key };
+  }
+
+  function signerAt(now: Date, wanted: SigningAlg, meanwhile: SigningAlg): { key: SigningKey; sign: Signer } {
+    const { signers } = presentAt(now);
+    const name = `${wanted} ${meanwhile}`;
+    let signer = signers.get(name);
+    if (!signer) {
+      const key = chooseSigner(wanted, meanwhile, now);
+      signers.set(name, (signer = { key, sign: createSigner(key) }));
+    }
+    return signer;
+  }
+
+  function makeJwks(now: Date): { body: string; etag: string } {
+    const shown = loaded.filter((key) => isPublished(key, now)).toSorted((a, b) => rank(a, now) - rank(b, now));
+    const keys = shown.map(({ row: { kid, alg, public_jwk } }) => ({ ...public_jwk, kid, alg, use: useOf(alg) }));
+    const body = JSON.stringify({ keys });
+    return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` };
+  }
+
   return {
     reload,
     get ready() {
       return loaded.length > 0;
     },
-    active(wanted, now, { meanwhile = wanted } = {}) {
-      const able = loaded.filter(({ private_key }) => private_key !== null);
-      const [key, other] = [signerOf(able, wanted, now), signerOf(able, meanwhile, now)];
-      const signer = key && stateOf(key, now) === 'active' ? key : (other ?? key);
-      if (!signer?.private_key) throw new Error(`there is no active ${wanted} key`);
-      const { kid, alg } = signer.row;
-      return { kid, alg: alg as SigningAlg, private_key: signer.private_key };
-    },
+    active: (wanted, now, { meanwhile = wanted } = {}) => signerAt(now, wanted, meanwhile).key,
+    sign: async (claims, { typ, alg }, now, { meanwhile = alg } = {}) =>
+      signerAt(now, alg, meanwhile).sign(claims, typ),
     async find(kid, now, { retired = false } = {}) {
       const key = await byKid(kid, now);
       if (!key || key.row.retired_at !== null || useOf(key.row.alg) !== 'sig') return undefined;
@@ -179,16 +225,7 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
       if (!salt) throw new Error('there is no salt for pairwise subjects that SECRET_KEYS opens');
       return pseudonymOf(salt, kind, sector, value);
     },
-    jwks(now) {
-      const shown = loaded.filter((key) => isPublished(key, now)).toSorted((a, b) => rank(a, now) - rank(b, now));
-      const kids = shown.map(({ row }) => row.kid).join(' ');
-      if (published?.kids !== kids) {
-        const keys = shown.map(({ row: { kid, alg, public_jwk } }) => ({ ...public_jwk, kid, alg, use: useOf(alg) }));
-        const body = JSON.stringify({ keys });
-        published = { kids, document: { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` } };
-      }
-      return published.document;
-    },
+    jwks: (now) => (presentAt(now).jwks ??= makeJwks(now)),
     ages: (now) =>
       loaded
         .filter((key) => stateOf(key, now) === 'active')

@@ -75,6 +75,20 @@ export function signerOf<T extends PlacedKey>(keys: readonly T[], alg: KeyAlg, n
   );
 }
 
+/** When the passing of time next changes what is said here of any of these keys; undefined: never. */
+export function nextChange(keys: readonly PlacedKey[], now: Date): Date | undefined {
+  return keys
+    .flatMap(({ row, ends_at }) => [
+      row.activates_at,
+      row.withdrawn_at,
+      ends_at,
+      ends_at && secondsAfter(ends_at, GOOD_AFTER_USE),
+    ])
+    .filter((at) => at !== null)
+    .filter((at) => at > now)
+    .reduce<Date | undefined>((first, at) => (first ? earlier(first, at) : at), undefined);
+}
+
 /** The state of each key, as `keys list` shows it. */
 export function keyStates(
   rows: readonly KeyRow[],

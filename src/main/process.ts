@@ -28,6 +28,7 @@ import { migrate, pendingMigrations } from '../store/migrate.ts';
 import { GRANT_TYPES } from '../protocol/client-metadata.ts';
 import { ERROR_CODES } from '../protocol/error.ts';
 import { createTokenSizes } from '../tokens/size.ts';
+import { createVerdicts } from '../tokens/verdicts.ts';
 import { createPasswordHasher } from '../users/factors/password.ts';
 import { startWorkers } from '../workers/index.ts';
 
@@ -86,6 +87,7 @@ function buildDeps(
     directory: createDirectory(db, () => performance.now(), [adminResource(config.ISSUER)]),
     guesses: createGuesses(db),
     tokenSizes: createTokenSizes(config, log, () => performance.now()),
+    verdicts: createVerdicts(),
     passwords: createPasswordHasher(metrics.queued),
     clock: clock.now,
     random,

@@ -1,5 +1,4 @@
 /** Access tokens: RFC 9068 JWTs, which write nothing, or opaque handles, which are a row. */
-import { SignJWT } from 'jose';
 import type { Deps } from '../deps.ts';
 import { earlier, numericDate, secondsAfter } from '../protocol/numeric-date.ts';
 import { scopeAt } from '../protocol/resource.ts';
@@ -53,11 +52,6 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
     return { access_token: handle, jti, expires_at };
   }
 
-  // RFC 9068 §4: whoever verifies has to know RS256, so it signs until the key of a new choice is known to everybody.
-  const key =
-    alg === null
-      ? deps.keys.active(deps.config.ACCESS_TOKEN_SIGNING_ALG, now, { meanwhile: 'RS256' })
-      : deps.keys.active(alg, now);
   const claims = {
     ...person?.access_token_claims,
     iss: deps.config.ISSUER,
@@ -77,9 +71,9 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
       amr: person.amr,
     }),
   };
-  const access_token = await new SignJWT(claims)
-    .setProtectedHeader({ typ: ACCESS_TOKEN_TYP, alg: key.alg, kid: key.kid })
-    .sign(key.private_key);
+  const header = { typ: ACCESS_TOKEN_TYP, alg: alg ?? deps.config.ACCESS_TOKEN_SIGNING_ALG };
+  // RFC 9068 §4: whoever verifies has to know RS256, so it signs until the key of a new choice is known to everybody.
+  const access_token = await deps.keys.sign(claims, header, now, alg === null ? { meanwhile: 'RS256' } : {});
   deps.tokenSizes.check(client.client_id, 'access_token', access_token);
   return { access_token, jti, expires_at };
 }

@@ -1,5 +1,5 @@
 /** ID tokens (OpenID Connect Core §2): made here, and read back as hints. */
-import { compactVerify, SignJWT } from 'jose';
+import { compactVerify } from 'jose';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
@@ -20,7 +20,6 @@ export async function issueIdToken(
   now: Date,
 ): Promise<string> {
   const alg = client.id_token_signed_response_alg;
-  const key = keys.active(alg, now);
   const minimal = (client.id_token_claims ?? config.ID_TOKEN_CLAIMS) === 'minimal';
   const iat = numericDate(now);
   const claims = {
@@ -38,7 +37,7 @@ export async function issueIdToken(
     at_hash: tokenHash(access_token, alg),
     ...(person.nonce !== null && { nonce: person.nonce }),
   };
-  const signed = await new SignJWT(claims).setProtectedHeader({ typ: 'JWT', alg, kid: key.kid }).sign(key.private_key);
+  const signed = await keys.sign(claims, { typ: 'JWT', alg }, now);
   // §2, §10.2: signed, then encrypted.
   return seal ? seal(signed, NESTED) : signed;
 }

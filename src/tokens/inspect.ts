@@ -41,7 +41,7 @@ export interface Inspection {
   grant?: grants.Grant | undefined;
 }
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'verdicts'>;
 const UNKNOWN: Inspection = { active: false, faults: ['unknown'] };
 
 /** Looks a token up, whatever its kind. It is active if, and only if, it would be accepted. */

@@ -13,7 +13,7 @@ export type Introspection = { active: false } | ({ active: true } & Record<strin
 
 const INACTIVE: Introspection = { active: false };
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'verdicts'>;
 
 /** What `token` means to `client`. The kind is found by looking, so that a hint is never needed (§2.1). */
 export async function introspect(deps: Needs, client: Client, token: string, now: Date): Promise<Introspection> {

@@ -1,5 +1,4 @@
 /** Logout tokens (OpenID Connect Back-Channel Logout §2.4): told to a client, about one session. */
-import { SignJWT } from 'jose';
 import type { Deps } from '../deps.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import type { Client } from '../store/clients.ts';
@@ -18,7 +17,6 @@ export async function issueLogoutToken(
   now: Date,
 ): Promise<string> {
   const alg = client.id_token_signed_response_alg;
-  const key = keys.active(alg, now);
   const iat = numericDate(now);
   // There is no nonce: it would make this an ID token to a careless reader.
   const claims = {
@@ -32,9 +30,7 @@ export async function issueLogoutToken(
     sid: sidFor({ keys }, client, sid),
   };
   const seal = await sealFor({ clientKeys }, client, 'id_token');
-  const signed = await new SignJWT(claims)
-    .setProtectedHeader({ typ: 'logout+jwt', alg, kid: key.kid })
-    .sign(key.private_key);
+  const signed = await keys.sign(claims, { typ: 'logout+jwt', alg }, now);
   // §2.4, §2.6: encrypted as its ID tokens are, `iss` in the header to say whose it is.
   return seal ? seal(signed, { ...NESTED, iss: config.ISSUER }) : signed;
 }

@@ -9,7 +9,7 @@ import { readHandle } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import { readAccessTokenJwt } from './verify.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'verdicts'>;
 
 /** What a token hangs from: a grant, which dies whole (§2.1), or nothing but itself. */
 export interface Target {

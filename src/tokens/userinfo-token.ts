@@ -1,5 +1,4 @@
 /** Userinfo as a JWT (OpenID Connect Core §5.3.2): signed, encrypted, or both, as the client registered. */
-import { SignJWT } from 'jose';
 import type { Deps } from '../deps.ts';
 import type { Claims } from '../protocol/claims.ts';
 import type { Client } from '../store/clients.ts';
@@ -12,10 +11,7 @@ export async function userinfoFor(deps: Needs, client: Client, claims: Claims, n
   const alg = client.userinfo_signed_response_alg;
   const seal = await sealFor(deps, client, 'userinfo');
   if (alg === null) return seal ? seal(JSON.stringify(claims)) : claims;
-  const { kid, private_key } = deps.keys.active(alg, now);
   // No `typ` and no `exp`: nobody, ourselves included, takes it for an ID token.
-  const signed = await new SignJWT({ ...claims, iss: deps.config.ISSUER, aud: client.client_id })
-    .setProtectedHeader({ alg, kid })
-    .sign(private_key);
+  const signed = await deps.keys.sign({ ...claims, iss: deps.config.ISSUER, aud: client.client_id }, { alg }, now);
   return seal ? seal(signed, NESTED) : signed;
 }

@@ -2,6 +2,7 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
+import type { PublishedKey } from '../keys/index.ts';
 import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { kindOf } from '../protocol/redaction.ts';
@@ -53,7 +54,7 @@ const jwtClaims = z.object({
   roles: z.array(z.string()).optional(),
 });
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'verdicts'>;
 
 /**
  * Reads a token. Undefined when it is not ours, expired, revoked, or of a grant, session or client that has ended. The
@@ -117,14 +118,24 @@ async function verifyJwt(deps: Needs, token: string, now: Date): Promise<Present
 }
 
 /** Checks signature, type, issuer and expiry, nothing that needs the store. `sub` is as the token says it. */
-export const readAccessTokenJwt = async (
-  deps: Pick<Deps, 'config' | 'keys'>,
+export async function readAccessTokenJwt(
+  deps: Pick<Deps, 'config' | 'keys' | 'verdicts'>,
   token: string,
   now: Date,
-): Promise<PresentedToken | undefined> => {
+): Promise<Readonly<PresentedToken> | undefined> {
+  const { keys, verdicts } = deps;
+  const known = verdicts.find(token);
+  if (known) {
+    const counts = known.token.exp > numericDate(now) && (await keys.find(known.kid, now))?.public_key === known.key;
+    if (counts) return known.token;
+    verdicts.forget(token);
+  }
   const read = await readSignedJwt(deps, token, now);
-  return read?.expired === false ? read.claims : undefined;
-};
+  if (read?.expired !== false) return undefined;
+  const { kid, public_key: key } = read.signed_with;
+  verdicts.keep(token, { kid, key, token: read.claims });
+  return read.claims;
+}
 
 /**
  * The same for a token that may have expired; `retired` also takes the signature of a key that counts no longer. For
@@ -135,19 +146,21 @@ export async function readSignedJwt(
   token: string,
   now: Date,
   { retired = false }: { retired?: boolean } = {},
-): Promise<{ claims: PresentedToken; expired: boolean } | undefined> {
+): Promise<{ claims: PresentedToken; expired: boolean; signed_with: PublishedKey } | undefined> {
+  let found: PublishedKey | undefined;
   const read = (payload: unknown, expired: boolean) => {
     const { aud, scope, ...claims } = jwtClaims.parse(payload);
-    return { claims: { format: 'jwt' as const, ...claims, scope: parseScope(scope), aud: [aud].flat() }, expired };
+    const said = { format: 'jwt' as const, ...claims, scope: parseScope(scope), aud: [aud].flat() };
+    return { claims: said, expired, signed_with: found! };
   };
   try {
     const { payload } = await jwtVerify(
       token,
       async ({ kid = '', alg }) => {
-        const key = await keys.find(kid, now, { retired });
+        found = await keys.find(kid, now, { retired });
         // The key decides the algorithm, never the token (RFC 8725 §3.1).
-        if (!key || key.alg !== alg) throw new errors.JWKSNoMatchingKey();
-        return key.public_key;
+        if (found?.alg !== alg) throw new errors.JWKSNoMatchingKey();
+        return found.public_key;
       },
       { issuer: config.ISSUER, typ: ACCESS_TOKEN_TYP, algorithms: [...SIGNING_ALGS], currentDate: now },
     );

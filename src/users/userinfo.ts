@@ -11,7 +11,7 @@ import { userinfoFor } from '../tokens/userinfo-token.ts';
 import { BUILT_IN_CLIENT, describePresented, verifyAccessToken, type PresentedToken } from '../tokens/verify.ts';
 import { claimsFor, claimsOpenedBy, requestedClaims } from './claims.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'clientKeys'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'verdicts' | 'clientKeys'>;
 
 /** The claims, or the JWT that holds them. @throws OAuthError invalid_token, insufficient_scope, temporarily_unavailable */
 export async function userinfo(deps: Needs, access_token: string, now: Date): Promise<Claims | string> {

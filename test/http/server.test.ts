@@ -5,6 +5,8 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../src/app.ts';
 import { configWith, type Config } from '../../src/config.ts';
 import { addressPrefix } from '../../src/http/network.ts';
+import { requestLog } from '../../src/http/request-log.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aUser } from '../support/fixtures.ts';
 import { errorOn } from '../support/pages.ts';
@@ -51,6 +53,25 @@ test('ASVS 14.2.1: one log line a request, with route and status, without query,
   expect(lines).toHaveLength(1);
   expect(requestLine()).toMatchObject({ method: 'GET', route: '/authorize', status: 400, ip: '127.0.0.1' });
   expect(at.logged.join('')).not.toContain('marker');
+});
+
+test('decided: what Fastify itself says of a request carries its id, at the levels that are logged', () => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } });
+  const own = requestLog(log, { request_id: 'id-of-it' });
+  own.warn({ err: new Error('late') }, 'sent already');
+  own.debug('nobody wants this');
+  own.child({ token: 'marker' }).error('a child');
+  expect(own.level).toBe('info');
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    expect.objectContaining({
+      level: 40,
+      request_id: 'id-of-it',
+      msg: 'sent already',
+      err: expect.anything() as unknown,
+    }),
+    expect.objectContaining({ level: 50, request_id: 'id-of-it', msg: 'a child', token: '(hidden)' }),
+  ]);
 });
 
 test('decided: an interaction’s id is not in the log: the route is', async () => {

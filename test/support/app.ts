@@ -15,6 +15,7 @@ import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/prometheus.ts';
 import { createOutbound } from '../../src/platform/outbound.ts';
 import { random } from '../../src/platform/random.ts';
+import { createVerdicts } from '../../src/tokens/verdicts.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
 import { createTokenSizes } from '../../src/tokens/size.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -78,6 +79,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     fetch,
     clientKeys: createClientKeys(fetch, () => clock.now().getTime()),
     requestUris: createRequestUris(fetch, () => clock.now().getTime()),
+    verdicts: createVerdicts(),
     refusals: createRefusals(db, { retention: config.REFUSAL_RETENTION }),
     log,
     metrics,

@@ -22,6 +22,8 @@ import { route } from '../request.ts';
 import { preflight } from './cors.ts';
 import { sendDocument, type PublicDocument } from './public-document.ts';
 
+type Scopes = Awaited<ReturnType<Deps['directory']['scopes']>>;
+
 const MAX_AGE = 300;
 const WELL_KNOWN = ['openid-configuration', 'oauth-authorization-server'];
 
@@ -50,32 +52,36 @@ export function insertedDiscovery(app: FastifyInstance, deps: Deps, path: string
   }
 }
 
-/** Makes the document. While the database is away it is the last one: what is public does not wait for it. */
+/**
+ * Makes the document, once for each reading of the scopes: nothing else in it changes. While the database is away it is
+ * the last one: what is public does not wait for it.
+ */
 function documentOf(app: FastifyInstance, deps: Deps): () => Promise<PublicDocument> {
-  let last: PublicDocument | undefined;
-  const make = async (): Promise<PublicDocument> => {
+  let last: { scopes: Scopes; document: PublicDocument } | undefined;
+  const current = async (): Promise<PublicDocument> => {
     try {
-      const body = JSON.stringify(await metadata(deps));
-      const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
-      return (last = { body, etag, max_age: MAX_AGE });
+      const scopes = await deps.directory.scopes();
+      if (last?.scopes !== scopes) {
+        const body = JSON.stringify(metadata(deps.config, scopes));
+        const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+        last = { scopes, document: { body, etag, max_age: MAX_AGE } };
+      }
+      return last.document;
     } catch (error) {
       if (!last || !isUnavailable(error)) throw error;
-      return last;
+      return last.document;
     }
   };
   app.addHook('onReady', async () => {
-    await make().catch(() => undefined);
+    await current().catch(() => undefined);
   });
-  return make;
+  return current;
 }
 
 /** The metadata, member by registered member. */
-export async function metadata({
-  config,
-  directory,
-}: Pick<Deps, 'config' | 'directory'>): Promise<Record<string, unknown>> {
+export function metadata(config: Deps['config'], known: Scopes): Record<string, unknown> {
   const { ISSUER, SIGNING_ALGS } = config;
-  const scopes = [...(await directory.scopes()).values()];
+  const scopes = [...known.values()];
   const secretMethods = Object.keys(authMethods).filter((method) => method !== 'none');
   const claims = new Set(scopes.flatMap((scope) => scope.claims));
   const contexts = readContexts(config.ACR_VALUES);
