@@ -32,41 +32,49 @@ const MAX_SIZE = 64 * 1024 * 1024;
 
 /** A directory over the database, and over resources that are the server's own. `now` is in milliseconds, monotonic. */
 export function createDirectory(db: Db, now: () => number, own: readonly resources.Resource[] = []): Directory {
-  const byId = new LRUCache<string, clients.Client | typeof MISS>({
-    max: MAX_CLIENTS,
-    maxSize: MAX_SIZE,
-    sizeCalculation: (client) => (client === MISS ? 1 : JSON.stringify(client).length),
-    perf: { now },
-    ttl: TTL_MS,
-    ttlResolution: 0,
-    // Many requests for a client that is not cached yet are one read.
-    fetchMethod: async (client_id, _stale, { options }) => {
-      const client = await clients.find(db, client_id);
-      const enabled = client?.disabled_at === null ? client : undefined;
-      if (enabled === undefined) options.ttl = MISS_TTL_MS;
-      return enabled ?? MISS;
-    },
-  });
-  const table = <T extends object>(load: () => Promise<T>): LRUCache<'all', T> =>
-    new LRUCache({ max: 1, perf: { now }, ttl: TTL_MS, ttlResolution: 0, fetchMethod: load });
-  const scopesByName = table(async () => new Map((await scopes.all(db)).map((scope) => [scope.name, scope])));
-  const resourcesByUri = table(
-    async () => new Map([...(await resources.all(db)), ...own].map((row) => [row.resource, row])),
-  );
-
+  let kept = keep(db, now, own);
   return {
     async client(client_id) {
       // A name no client can have is answered without a read: callers choose it.
       if (!isClientId(client_id)) return undefined;
-      const client = await byId.fetch(client_id);
+      const client = await kept.clients.fetch(client_id);
       return client === MISS ? undefined : client;
     },
-    scopes: async () => (await scopesByName.fetch('all'))!,
-    resources: async () => (await resourcesByUri.fetch('all'))!,
+    scopes: async () => (await kept.scopes.fetch('all'))!,
+    resources: async () => (await kept.resources.fetch('all'))!,
     clear() {
-      byId.clear();
-      scopesByName.clear();
-      resourcesByUri.clear();
+      // Not emptied: that would fail whoever is waiting for a read. What they read stays with the old ones.
+      kept = keep(db, now, own);
     },
+  };
+}
+
+interface Kept {
+  clients: LRUCache<string, clients.Client | typeof MISS>;
+  scopes: LRUCache<'all', Map<string, scopes.Scope>>;
+  resources: LRUCache<'all', Map<string, resources.Resource>>;
+}
+
+function keep(db: Db, now: () => number, own: readonly resources.Resource[]): Kept {
+  const table = <T extends object>(load: () => Promise<T>): LRUCache<'all', T> =>
+    new LRUCache({ max: 1, perf: { now }, ttl: TTL_MS, ttlResolution: 0, fetchMethod: load });
+  return {
+    clients: new LRUCache({
+      max: MAX_CLIENTS,
+      maxSize: MAX_SIZE,
+      sizeCalculation: (client) => (client === MISS ? 1 : JSON.stringify(client).length),
+      perf: { now },
+      ttl: TTL_MS,
+      ttlResolution: 0,
+      // Many requests for a client that is not cached yet are one read.
+      fetchMethod: async (client_id, _stale, { options }) => {
+        const client = await clients.find(db, client_id);
+        const enabled = client?.disabled_at === null ? client : undefined;
+        if (enabled === undefined) options.ttl = MISS_TTL_MS;
+        return enabled ?? MISS;
+      },
+    }),
+    scopes: table(async () => new Map((await scopes.all(db)).map((scope) => [scope.name, scope]))),
+    resources: table(async () => new Map([...(await resources.all(db)), ...own].map((row) => [row.resource, row]))),
   };
 }
