@@ -197,10 +197,18 @@ describe('its steps, taken in an empty directory', () => {
 
   test('nothing that only development needs is installed', () => {
     const { devDependencies, optionalDependencies } = JSON.parse(read('package.json')) as Record<string, object>;
-    const left = Object.keys({ ...devDependencies, ...optionalDependencies }).filter((name) =>
-      existsSync(join(directory, 'app/node_modules', name)),
-    );
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
+    };
+    // What production needs too, if only for something else it needs, is there.
+    const isNeeded = (name: string): boolean => {
+      const { dev = false, optional = false, devOptional = false } = packages[`node_modules/${name}`] ?? {};
+      return !dev && !optional && !devOptional;
+    };
+    const names = Object.keys({ ...devDependencies, ...optionalDependencies });
+    const left = names.filter((name) => existsSync(join(directory, 'app/node_modules', name)) && !isNeeded(name));
     expect(left).toEqual([]);
+    expect(names.filter((name) => !isNeeded(name)).length).toBeGreaterThan(10);
   });
 
   test('serve refuses a database that was not migrated, and says what to do', async () => {
