@@ -10,7 +10,7 @@ import { anOperator } from '../support/operator.ts';
 import { HOSTILE_TEXT, hostileValue, nearly, valueOf } from '../support/schema-values.ts';
 
 /** For all operations together; as many for each as there is time for. */
-const MILLISECONDS = 10_000;
+const MILLISECONDS = 6_000;
 const RUNS = 60;
 
 let at: TestApp;
