@@ -106,7 +106,7 @@ export function logIssued(
 /** The log line of a refusal: what the caller was told, and what only we know. */
 export function logRefused({ log, metrics }: Needs, request_id: string, refusal: OAuthError, client_id?: string): void {
   const { error, error_description, cause, failed } = refusal;
-  metrics.refused(error);
+  metrics.refused(error, failed.check);
   const why = cause instanceof Error ? cause.message : cause;
   const { check } = failed;
   log.info({ event: 'refused', request_id, client_id, error, error_description, check, cause: why }, 'refused');
@@ -119,7 +119,7 @@ export function logProblem(
   { error, error_description, failed }: { error: string; error_description: string; failed: { check: string } },
   client_id?: string,
 ): void {
-  metrics.refused(error);
   const { check } = failed;
+  metrics.refused(error, check);
   log.info({ event: 'refused', request_id, client_id, error, error_description, check }, 'refused');
 }

@@ -32,7 +32,7 @@ export function refused(error: unknown, request: FastifyRequest, deps: Needs, cl
       retry_after: RETRY_AFTER,
       check: 'database',
     });
-    metrics.refused(refusal.error);
+    metrics.refused(refusal.error, refusal.failed.check);
     keep(deps, request, refusal, refusal.status, client_id);
     return { status: refusal.status, refusal };
   }
@@ -50,7 +50,7 @@ export function refused(error: unknown, request: FastifyRequest, deps: Needs, cl
     check: 'defect',
     received,
   });
-  metrics.refused(refusal.error);
+  metrics.refused(refusal.error, refusal.failed.check);
   keep(deps, request, refusal, refusal.status, client_id);
   return { status: refusal.status, refusal };
 }

@@ -7,8 +7,8 @@
 export interface Metrics {
   /** A request was answered. */
   answered(method: string, route: string, status: number, seconds: number): void;
-  /** A request was refused, with an error of the catalogue. */
-  refused(error: string): void;
+  /** A request was refused, with an error of the catalogue, by a check of its table (or one named like the error). */
+  refused(error: string, check: string): void;
   /** A volume limit refused a request. */
   limited(route: string): void;
   /** Tokens were given for a grant. */

@@ -35,6 +35,7 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
     'route',
   );
   const refusals = counter('postern_refusals_total', 'Requests refused, by the error that was answered.', 'error');
+  const checks = counter('postern_checks_failed_total', 'Requests refused, by the check that failed.', 'check');
   const limits = counter('postern_rate_limited_total', 'Requests refused by a volume limit.', 'route');
   const tokens = counter('postern_tokens_issued_total', 'Token responses, by what was exchanged.', 'grant_type');
   const waits = histogram('postern_password_wait_seconds', 'Waiting for a turn to hash a password.', QUEUE_BUCKETS);
@@ -85,7 +86,10 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
       requests.inc({ method, route, status });
       durations.observe({ method, route }, seconds);
     },
-    refused: (error) => refusals.inc({ error }),
+    refused(error, check) {
+      refusals.inc({ error });
+      checks.inc({ check });
+    },
     limited: (route) => limits.inc({ route }),
     issued: (grant_type) => tokens.inc({ grant_type }),
     queued: () => waits.startTimer(),

@@ -32,7 +32,7 @@ const scrape = async (app: TestApp = at): Promise<string> => (await app.deps.met
 const serve = (fields: Record<string, string> = {}) =>
   postForm(at, '/token', { grant_type: 'client_credentials', ...credentials(service), ...fields });
 
-test('metrics: requests are counted by method, route and status, and timed; tokens by grant, refusals by error', async () => {
+test('metrics: requests are counted by method, route and status, and timed; tokens by grant, refusals by error and check', async () => {
   const before = sample(await scrape());
   await serve();
   await serve({ client_secret: 'wrong' });
@@ -58,6 +58,7 @@ test('metrics: requests are counted by method, route and status, and timed; toke
   expect(grants.map((grant_type) => grown('postern_tokens_issued_total', { grant_type }))).toEqual([1, 1, 1]);
   expect(grown('postern_refusals_total', { error: 'invalid_client' })).toBe(1);
   expect(grown('postern_refusals_total', { error: 'not_found' })).toBe(1);
+  for (const check of ['client_secret', 'address']) expect(grown('postern_checks_failed_total', { check })).toBe(1);
 });
 
 test('metrics: POST /login is a grant here, a wrong password a refusal, and both have waited for their turn', async () => {
