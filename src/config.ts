@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { contextsProblem } from './protocol/acr.ts';
 import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
 import { DECRYPTION_ALGS } from './protocol/key-alg.ts';
+import { isAdminScope } from './protocol/scope.ts';
 import { SIGNING_ALGS } from './protocol/signing-alg.ts';
 
 const integer = (min: number, max: number, fallback: number) =>
@@ -101,7 +102,10 @@ const environment = z.object({
   ),
   PASSWORD_MIN_LENGTH: integer(8, 64, 8),
   REGISTRATION: z.enum(['off', 'token', 'open']).default('off'),
-  REGISTRATION_SCOPE: z.string().default('openid profile email address phone offline_access'),
+  REGISTRATION_SCOPE: z
+    .string()
+    .refine((scope) => !scope.split(' ').some(isAdminScope), 'must not open the admin API to whoever registers')
+    .default('openid profile email address phone offline_access'),
   SOFTWARE_STATEMENT_ISSUERS: statementIssuers,
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   TOKEN_RATE_LIMIT: seconds(0, 10_000_000, 0),

@@ -157,6 +157,12 @@ test('RFC 7591 §2.3: whose software statements count is read as pairs; anything
   }
 });
 
+test('contract: whoever registers a client gets no power over the admin API', () => {
+  const REGISTRATION_SCOPE = 'openid clients:write';
+  expect(problemsOf('command', { REGISTRATION_SCOPE })).toEqual([expect.stringContaining('REGISTRATION_SCOPE')]);
+  expect(problemsOf('command', { REGISTRATION_SCOPE: 'openid notes:write' })).toEqual([]);
+});
+
 test('ASVS 14.2.1: configuration is shown with its secrets masked', () => {
   const shown = describeConfig(loadConfig('serve', PRODUCTION));
   expect(shown).toMatchObject({ DATABASE_URL: '(hidden)', SECRET_KEYS: '(hidden)', ISSUER: 'https://id.example.test' });

@@ -39,7 +39,7 @@ export function planner(db: Db, deps: Partial<Deps>, limit: number) {
   async function page([{ list, query }, { sort, filters }, ids]: Asked, after: After, count: number): Promise<After> {
     const columns = list.sorts[sort.replace(/^-/, '')]!;
     const keyset = { columns, descending: sort.startsWith('-'), after, limit: count };
-    const call = { deps: { ...deps, db } as Deps, by: { actor: 'bench' }, now: new Date() };
+    const call = { deps: { ...deps, db } as Deps, by: { actor: 'bench' }, now: new Date(), held: undefined };
     return (await list.page(call, ids, query.parse(Object.fromEntries(filters)), keyset)).last;
   }
 

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { addSecretTo, removeSecret } from '../clients/secrets.ts';
 import { clientSecret, isPublic } from '../protocol/client-metadata.ts';
 import * as store from '../store/clients.ts';
+import type { Trx } from '../store/db.ts';
+import { requireHeld } from './held-scope.ts';
 import { Problem } from './problem.ts';
 import { createOf, listOf, type AdminResource, type Call, type Item } from './resource.ts';
 
@@ -19,9 +21,19 @@ const itemOf = ({ secret_id, created_at, expires_at }: store.SecretRow): Item =>
   expires_at: expires_at?.toISOString() ?? null,
 });
 
+const noSuchClient = (): Problem => new Problem('not-found', 'there is no such client');
+
 async function requireClient({ deps }: Call, client_id: string): Promise<store.Client> {
   const client = await store.find(deps.db, client_id);
-  if (!client) throw new Problem('not-found', 'there is no such client');
+  if (!client) throw noSuchClient();
+  return client;
+}
+
+/** The same for a write, held until it is done. @throws Problem not-found, forbidden */
+async function requireMine(call: Call, client_id: string): Promise<store.Client> {
+  const client = await store.findLocked(call.deps.db as Trx, client_id);
+  if (!client) throw noSuchClient();
+  requireHeld(call, client.scope);
   return client;
 }
 
@@ -57,7 +69,7 @@ export const clientSecrets: AdminResource = {
     }),
     once: ['client_secret'],
     async run(call, { client_id }, given) {
-      const client = await requireClient(call, client_id!);
+      const client = await requireMine(call, client_id!);
       const made = await addSecretTo(call.deps, client_id!, given, call.by, call.now);
       if (!made) {
         const kind = isPublic(client) ? 'is a public client' : `uses ${client.token_endpoint_auth_method}`;
@@ -67,5 +79,10 @@ export const clientSecrets: AdminResource = {
       return { ...itemOf(row), client_secret: made.client_secret };
     },
   }),
-  remove: ({ deps, by, now }, { client_id, secret_id }) => removeSecret(deps, client_id!, secret_id!, by, now),
+  async remove(call, { client_id, secret_id }) {
+    const client = await store.findLocked(call.deps.db as Trx, client_id!);
+    if (!client) return false;
+    requireHeld(call, client.scope);
+    return removeSecret(call.deps, client_id!, secret_id!, call.by, call.now);
+  },
 };

@@ -11,9 +11,11 @@ import {
 import { setClientDisabled } from '../clients/disabling.ts';
 import { fetchSector, type Sector } from '../clients/sector.ts';
 import { clientId, clientMetadataFields, clientSecret, type ClientMetadataInput } from '../protocol/client-metadata.ts';
+import { parseScope } from '../protocol/scope.ts';
 import * as store from '../store/clients.ts';
 import type { Trx } from '../store/db.ts';
 import { estimateRows } from '../store/listing.ts';
+import { requireHeld } from './held-scope.ts';
 import { flag } from './list.ts';
 import { Problem } from './problem.ts';
 import { actionOf, createOf, listOf, replaceOf, type AdminResource, type Call, type Item } from './resource.ts';
@@ -76,7 +78,9 @@ const ability = (summary: string, disabled: boolean) =>
     summary,
     body: z.strictObject({}).default({}),
     answer: item,
-    async run({ deps, by, now }, { client_id }) {
+    async run(call, { client_id }) {
+      const { deps, by, now } = call;
+      requireHeld(call, (await store.findLocked(deps.db as Trx, client_id!))!.scope);
       await setClientDisabled(deps, client_id!, disabled, by, now);
       return itemOf((await store.find(deps.db, client_id!))!);
     },
@@ -114,6 +118,7 @@ export const clients: AdminResource = {
     async run(call, _ids, given, sector: Sector | undefined) {
       const { deps, by, now } = call;
       const { client_id, client_secret } = given;
+      requireHeld(call, parseScope(given.scope));
       const registration = { client_id, client_secret, metadata: writable(given) };
       return written(call, await insertClient(deps, deps.db as Trx, registration, sector, OPERATORS, by, now));
     },
@@ -134,13 +139,18 @@ export const clients: AdminResource = {
       if (given.client_secret !== undefined) throw new Problem('invalid', 'secrets are added at /secrets');
       const trx = call.deps.db as Trx;
       const present = (await store.findLocked(trx, client_id!))!;
+      requireHeld(call, [...present.scope, ...parseScope(given.scope)]);
       return written(
         call,
         await replaceClient(call.deps, trx, present, writable(given), sector, {}, call.by, call.now),
       );
     },
   }),
-  remove: ({ deps, by, now }, { client_id }) => removeClient(deps, client_id!, by, now),
+  async remove(call, { client_id }) {
+    const { deps, by, now } = call;
+    requireHeld(call, (await store.findLocked(deps.db as Trx, client_id!))?.scope ?? []);
+    return removeClient(deps, client_id!, by, now);
+  },
   actions: {
     disable: ability('Disable a client and end everything it was granted', true),
     enable: ability('Let a client that was disabled be used again', false),

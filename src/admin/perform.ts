@@ -19,6 +19,8 @@ export interface AdminRequest {
   body?: unknown;
   /** The entity tags of If-Match (RFC 9110 §13.1.1); `*` is any. */
   if_match?: readonly string[] | undefined;
+  /** The scope of the caller's token; absent on the database itself, where everything is allowed. */
+  held?: readonly string[] | undefined;
   /** The Idempotency-Key, and whose it is. */
   idempotency?: idempotencyKeys.KeyOf | undefined;
 }
@@ -48,7 +50,7 @@ export async function perform(
   by: Actor,
   now: Date,
 ): Promise<AdminAnswer> {
-  const call: Call = { deps, by, now };
+  const call: Call = { deps, by, now, held: request.held };
   requireStorable(request);
   try {
     if (operation.kind === 'list') return await readList(call, operation, request);

@@ -19,6 +19,8 @@ export interface Call {
   deps: Deps;
   by: Actor;
   now: Date;
+  /** The scope of the caller's token; undefined on the database itself, where everything is allowed. */
+  held: readonly string[] | undefined;
 }
 
 /** One of them, as answered: JSON values only. */
@@ -97,17 +99,12 @@ export interface AdminResource {
   item: z.ZodType;
   /** One by its path, or undefined. With `lock`, held until the transaction ends. */
   find?(call: Call, ids: Ids, lock: boolean): Promise<Item | undefined>;
-  // Each body has its own type, known only to its row.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  list?: List<any>;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  create?: Create<any, any>;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  replace?: Replace<any, any>;
+  list?: List;
+  create?: Create<unknown, unknown>;
+  replace?: Replace<unknown, unknown>;
   /** False when there was none: DELETE is idempotent. */
   remove?(call: Call, ids: Ids): Promise<boolean>;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  actions?: Readonly<Record<string, Action<any, any>>>;
+  actions?: Readonly<Record<string, Action<unknown, unknown>>>;
 }
 
 /** A part of a row, its bodies' types checked against its schemas. */

@@ -79,7 +79,10 @@ export async function failureOf(thrown: unknown): Promise<Failure> {
   if (thrown instanceof Failure) return thrown;
   if (!(thrown instanceof Error)) return new Failure('failed', String(thrown));
   const message = oneLine(thrown.message);
-  if (thrown instanceof CommanderError) return usage(message.replace(/^error: /, ''));
+  if (thrown instanceof CommanderError) {
+    const hint = /unknown option '-[^-]/.test(message) ? '; -- stands before an argument that begins with -' : '';
+    return usage(message.replace(/^error: /, '') + hint);
+  }
   if (thrown instanceof ConfigError) return new Failure('configuration', ...thrown.problems);
   if (thrown instanceof ZodError) return usage(...zodProblems(thrown));
   if (thrown instanceof OAuthError) return usage(thrown.error_description);

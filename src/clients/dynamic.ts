@@ -23,7 +23,7 @@ import { FADES_AFTER } from '../protocol/throttle.ts';
 import * as clients from '../store/clients.ts';
 import { transact } from '../store/db.ts';
 import * as failures from '../store/failures.ts';
-import { sha256 } from '../store/handle.ts';
+import { newId, sha256 } from '../store/handle.ts';
 import * as initialAccessTokens from '../store/initial-access-tokens.ts';
 import { fetchSector } from './sector.ts';
 import { verifyStatement } from './software-statement.ts';
@@ -226,7 +226,7 @@ export async function createInitialAccessToken(
   expires_at: Date;
 }> {
   const initial_access_token = random(32).toString('base64url');
-  const token_id = random(9).toString('base64url');
+  const token_id = newId(random, 9);
   const shown = { token_id, label, uses_left: uses, expires_at: secondsAfter(now, expires_in) };
   const detail = { token_id, ...changeOf(undefined, { label, uses_left: uses, expires_at: shown.expires_at }) };
   await transact(db, async (trx) => {

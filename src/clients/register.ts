@@ -18,7 +18,7 @@ import * as logos from '../store/client-logos.ts';
 import * as clients from '../store/clients.ts';
 import { transact, type Trx } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
-import { sha256 } from '../store/handle.ts';
+import { newId, sha256 } from '../store/handle.ts';
 import * as notices from '../store/logout-notices.ts';
 import { fetchSector, requireSector, type Sector } from './sector.ts';
 
@@ -70,7 +70,7 @@ export async function insertClient(
   const metadata = parseMetadata(deps, registration.metadata);
   requireSector(metadata, undefined, sector);
   identifiers.parse(registration);
-  const client_id = registration.client_id ?? deps.random(16).toString('base64url');
+  const client_id = registration.client_id ?? newId(deps.random, 16);
   const client_secret = usesSecret(metadata) ? (registration.client_secret ?? newSecret(deps)) : undefined;
   const made = { last_used_at: null, logo_hash: null, disabled_at: null, created_at: now, updated_at: now };
   // What another client of this id was given in its time is not this one's.
@@ -197,7 +197,7 @@ export const newSecret = ({ random }: Pick<Deps, 'random'>): string => random(32
 
 /** Writes a secret down; returns its id. */
 export async function addSecret(deps: Needs, trx: Trx, client_id: string, secret: string, now: Date): Promise<string> {
-  const secret_id = deps.random(9).toString('base64url');
+  const secret_id = newId(deps.random, 9);
   await clients.addSecret(trx, {
     secret_id,
     client_id,

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../protocol/error.ts';
+import { newId } from '../store/handle.ts';
 import { answerUnreadableAddress, isBelow } from './admin/elsewhere.ts';
 import { answerUnreadable } from './unreadable.ts';
 import { noted } from './refusal.ts';
@@ -56,7 +57,7 @@ export function createServer(deps: Needs): FastifyInstance {
     requestIdHeader: false as const,
     genReqId: ({ headers }: { headers: Record<string, unknown> }) => {
       const given = headers['x-request-id'];
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : random(12).toString('base64url');
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId(random, 12);
     },
     // Addresses that cannot be read reach no scope and no hook.
     frameworkErrors: ({ statusCode = 400 }: { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {

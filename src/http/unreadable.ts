@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Deps } from '../deps.ts';
 import { logRefused } from '../events/index.ts';
 import { invalidRequest } from '../protocol/error.ts';
+import { newId } from '../store/handle.ts';
 import { addressPrefix } from './network.ts';
 
 type Needs = Pick<Deps, 'clock' | 'log' | 'random' | 'refusals' | 'metrics'>;
@@ -21,7 +22,7 @@ export const answerUnreadable =
     const { code = 'unknown' } = error;
     if (code === 'ECONNRESET' || socket.destroyed) return;
     const [status, reason, sentence] = STATUS[code] ?? MALFORMED;
-    const request_id = random(12).toString('base64url');
+    const request_id = newId(random, 12);
     const ip = socket.remoteAddress ?? 'unknown';
     const refusal = invalidRequest(sentence, { check: 'http', received: code });
     logRefused({ log, metrics }, request_id, refusal);

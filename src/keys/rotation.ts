@@ -4,6 +4,7 @@ import { changeOf, record, type Actor } from '../events/index.ts';
 import type { KeyAlg } from '../protocol/key-alg.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { transact, type Db } from '../store/db.ts';
+import { isPasteable } from '../store/handle.ts';
 import * as store from '../store/keys.ts';
 import { ensureSalt } from './pairwise.ts';
 import type { Secrets } from './secrets.ts';
@@ -132,6 +133,7 @@ export async function makeKey(secrets: Secrets, alg: KeyAlg, now: Date): Promise
   const public_jwk = await exportJWK(publicKey);
   // RFC 7638, so that a kid names exactly this key.
   const kid = await calculateJwkThumbprint(public_jwk);
+  if (!isPasteable(kid)) return makeKey(secrets, alg, now);
   const sealed_private_key = secrets.seal(Buffer.from(JSON.stringify(await exportJWK(privateKey))), kid);
   return { kid, alg, public_jwk, sealed_private_key, created_at: now };
 }

@@ -40,8 +40,11 @@ const ADMIN_SCOPES: ReadonlySet<string> = new Set(
   ADMIN_SUBJECTS.flatMap((subject) => [`${subject}:read`, `${subject}:write`]),
 );
 
+/** Is it power over the admin API? */
+export const isAdminScope = (name: string): boolean => ADMIN_SCOPES.has(name);
+
 /** Is it one that the server itself gives a meaning? */
-export const isBuiltInScope = (name: string): boolean => name === OPENID || ADMIN_SCOPES.has(name);
+export const isBuiltInScope = (name: string): boolean => name === OPENID || isAdminScope(name);
 
 const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 

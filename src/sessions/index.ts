@@ -8,7 +8,7 @@ import { accessDenied } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { transact, type Trx } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
-import { drawHandle, readHandle, type Handle } from '../store/handle.ts';
+import { drawHandle, newId, readHandle, type Handle } from '../store/handle.ts';
 import * as notices from '../store/logout-notices.ts';
 import * as store from '../store/sessions.ts';
 
@@ -91,7 +91,7 @@ export async function startSession(
   const replaced = beside.find((session) => session.sub === sub);
   const others = beside.filter((session) => session.sub !== sub);
   const [kept, pushedOut] = [others.slice(0, MAX_SESSIONS - 1), others.slice(MAX_SESSIONS - 1)];
-  const sid = replaced?.sid ?? random(16).toString('base64url');
+  const sid = replaced?.sid ?? newId(random, 16);
   await transact(db, async (trx) => {
     const row = { ...key, sid, kind, sub, auth_time: now, amr, acr, created_at: now, seen_at: now, expires_at };
     if (!(await store.insert(trx, row, password_changed_at))) {

@@ -49,6 +49,15 @@ export function readHandle(text: string): HandleKey | undefined {
   return expires_bucket <= 0x7fff_ffff ? { expires_bucket, hash: sha256(text) } : undefined;
 }
 
+/** A random identifier, for people to paste: never with a `-` in front, which a command line takes for an option. */
+export function newId(random: Random, bytes: number): string {
+  const id = random(bytes).toString('base64url');
+  return isPasteable(id) ? id : newId(random, bytes);
+}
+
+/** Can it stand on a command line as it is? */
+export const isPasteable = (id: string): boolean => !id.startsWith('-');
+
 /** An identifier that is no secret but leads to its partition too: grant ids, jti. */
 export const drawId = (random: Random, expires_at: Date): string => idInBucket(random, bucketOf(expires_at));
 

@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
 import type { PersonClaims } from '../protocol/claims.ts';
 import { transact, uniqueViolation, type Trx } from '../store/db.ts';
+import { newId } from '../store/handle.ts';
 import * as users from '../store/users.ts';
 import { endAll } from './access.ts';
 import { describeChanges } from './changes.ts';
@@ -63,7 +64,7 @@ export async function insertAccount(
   }
   const user = {
     // 22 characters, 132 bits: never reused, never an address, says nothing of the person.
-    sub: account.sub ?? deps.random(17).toString('base64url').slice(0, 22),
+    sub: account.sub ?? newId(deps.random, 17).slice(0, 22),
     ...names,
     email_verified: account.email_verified ?? false,
     claims,

@@ -73,6 +73,10 @@ test.each([
   [['sessions', 'list', '--state', 'dead'], /^error: .*Allowed choices are live, ended\.\n$/],
   [['clients', 'nonsense'], /^error: unknown command 'nonsense'\n$/],
   [['migrate', 'nonsense'], /^error: .*nonsense|too many arguments/],
+  [
+    ['keys', 'retire', '-RcCfAJgw6eC'],
+    /^error: unknown option '-RcCfAJgw6eC'; -- stands before an argument that begins with -\n$/,
+  ],
   [['clients', 'create', '--nme', 'x'], /^error: unknown option '--nme' \(Did you mean --name\?\)\n$/],
   [
     ['clients', 'create', '--preset', 'kiosk'],

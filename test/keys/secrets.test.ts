@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { makeKey } from '../../src/keys/rotation.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { random } from '../../src/platform/random.ts';
 
@@ -63,4 +64,9 @@ test('contract: a MAC of an older key still verifies, and a key that is gone mak
 test('without SECRET_KEYS nothing is signed, and the error says what is missing', () => {
   const none = createSecrets([], random);
   expect(() => none.mac('form', ['x'])).toThrow('SECRET_KEYS is not set');
+});
+
+test('contract: a kid that a command line would take for an option is none that we make', async () => {
+  const kids = await Promise.all(Array.from({ length: 300 }, () => makeKey(old, 'ES256', new Date())));
+  expect(kids.filter(({ kid }) => kid.startsWith('-'))).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { random } from '../../src/platform/random.ts';
-import { bucketOf, bucketOfId, drawHandle, drawId, handleFrom, readHandle } from '../../src/store/handle.ts';
+import { bucketOf, bucketOfId, drawHandle, drawId, handleFrom, newId, readHandle } from '../../src/store/handle.ts';
 
 // From the epoch to the year 8000: six base36 digits of days.
 const dates = fc.date({ min: new Date(0), max: new Date('8000-01-01'), noInvalidDate: true });
@@ -73,4 +73,11 @@ test('another bucket or another secret is another hash', () => {
   expect(handleFrom(20_001, secret).hash).not.toEqual(hash);
   expect(handleFrom(20_000, random(32)).hash).not.toEqual(hash);
   expect(handleFrom(20_000, secret).hash).toEqual(hash);
+});
+
+test('an id that people paste never begins with what a command line takes for an option', () => {
+  // In base64url the bytes f8 to fb begin with a hyphen.
+  const drawn = [Buffer.from('f80000', 'hex'), Buffer.from('fbffff', 'hex'), Buffer.from('03e03e', 'hex')];
+  expect(newId(() => drawn.shift()!, 3)).toBe('A-A-');
+  expect(drawn).toEqual([]);
 });

@@ -11,6 +11,8 @@ import { BUILT_IN_CLIENT, describePresented, verifyAccessToken } from '../../tok
 /** On whose behalf a request is carried out. */
 export interface Principal {
   client_id: string;
+  /** What its token has. */
+  scope: readonly string[];
 }
 
 /** Who was found to ask; undefined before that. */
@@ -59,5 +61,5 @@ export async function authorizeOperator(deps: Deps, request: FastifyRequest, sco
     const why = { expected, received, client_id };
     throw new Challenged('forbidden', detail, `error="insufficient_scope", scope="${scope}"`, why);
   }
-  return { client_id };
+  return { client_id, scope: held };
 }

@@ -75,12 +75,13 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { client_id } = request.getDecorator<Principal>('principal');
+  const { client_id, scope } = request.getDecorator<Principal>('principal');
   const asked = {
     ids: request.params as Record<string, string>,
     query: queryOf(request),
     body: request.body,
     if_match: ifMatchOf(request),
+    held: scope,
     idempotency: operation.method === 'POST' ? idempotencyOf(request, client_id) : undefined,
   };
   const by = { ...requesterOf(request), actor: client_id };
