@@ -1,10 +1,12 @@
 /** Access tokens that leave a trace: opaque ones while they live, and JWTs without a grant that were revoked. */
-import { sql, type Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { PersonClaims } from '../protocol/claims.ts';
 import type { Db } from './db.ts';
 import { bucketOfId, type HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
-import { membershipsOf, type Memberships } from './memberships.ts';
+import type { Memberships } from './memberships.ts';
+import { read, write } from './pipeline.ts';
+import { prepared } from './prepared.ts';
 import type { Database } from './schema.ts';
 
 /** A person, as far as a resource that asks for memberships is told. */
@@ -16,12 +18,19 @@ interface Member {
 export type OpaqueToken = Omit<Selectable<Database['access_tokens']>, 'revoked_at'>;
 
 /** Writes an opaque access token. */
-export async function insert(db: Db, token: OpaqueToken): Promise<void> {
-  await db.insertInto('access_tokens').values(token).execute();
+export async function insert(db: Db, t: OpaqueToken): Promise<void> {
+  await write(
+    db,
+    prepared`
+      insert into access_tokens (expires_bucket, hash, jti, client_id, sub, scope, aud, grant_bucket, grant_id, sid,
+        auth_time, acr, amr, created_at, expires_at)
+      values (${t.expires_bucket}, ${t.hash}, ${t.jti}, ${t.client_id}, ${t.sub}, ${t.scope}, ${t.aud}, ${t.grant_bucket},
+        ${t.grant_id}, ${t.sid}, ${t.auth_time}, ${t.acr}, ${t.amr}, ${t.created_at}, ${t.expires_at})`,
+  );
 }
 
 /** With what its grant still has, null for one without a grant; and with its person, where that was asked for. */
-export type LiveToken = OpaqueToken &
+export type LiveToken = Omit<OpaqueToken, 'expires_bucket' | 'hash' | 'grant_bucket' | 'sid'> &
   Pick<Grant, 'requested_claims'> & {
     granted: Pick<Grant, 'scope' | 'resource'> | null;
     member: Member | null;
@@ -37,16 +46,15 @@ export async function findLive(
   now: Date,
   asking: readonly string[] = [],
 ): Promise<LiveToken | undefined> {
-  const member =
-    asking.length === 0
-      ? sql`null`
-      : sql`case when t.grant_id is not null and t.aud <@ ${asking}::text[] then (
-          select json_build_object('claims', u.claims, 'memberships', ${membershipsOf(sql.ref('u.sub'))})
-          from users u where u.sub = t.sub) end`;
-  const { rows } = await sql<LiveToken>`
-    select t.*, g.requested_claims,
+  const [token] = await read(
+    db,
+    prepared<LiveToken>`
+    select t.jti, t.client_id, t.sub, t.scope, t.aud, t.grant_id, t.auth_time, t.acr, t.amr, t.created_at, t.expires_at,
+      g.requested_claims,
       case when t.grant_id is not null then json_build_object('scope', g.scope, 'resource', g.resource) end as granted,
-      ${member} as member
+      case when t.grant_id is not null and ${asking}::text[] <> '{}' and t.aud <@ ${asking}::text[] then (
+        select json_build_object('claims', u.claims, 'memberships', memberships_of(u.sub))
+        from users u where u.sub = t.sub) end as member
     from access_tokens t
     left join grants g on g.expires_bucket = t.grant_bucket and g.grant_id = t.grant_id
     where t.expires_bucket = ${key.expires_bucket} and t.hash = ${key.hash}
@@ -54,8 +62,9 @@ export async function findLive(
       and (t.grant_id is null or (g.revoked_at is null and g.expires_at > ${now}))
       and (t.sid is null or t.grant_id is not null or exists (
         select from sessions s join users u on u.sub = s.sub
-        where s.sid = t.sid and s.ended_at is null and s.expires_at > ${now} and u.disabled_at is null))`.execute(db);
-  return rows[0];
+        where s.sid = t.sid and s.ended_at is null and s.expires_at > ${now} and u.disabled_at is null))`,
+  );
+  return token;
 }
 
 /** An opaque token in any state: for its revocation, and for operators. */
@@ -96,11 +105,9 @@ export async function revokeJti(db: Db, jti: string, expires_at: Date): Promise<
 export async function isRevoked(db: Db, jti: string): Promise<boolean> {
   const expires_bucket = bucketOfId(jti);
   if (expires_bucket === undefined) return true;
-  const row = await db
-    .selectFrom('revoked_tokens')
-    .select('jti')
-    .where('expires_bucket', '=', expires_bucket)
-    .where('jti', '=', jti)
-    .executeTakeFirst();
-  return row !== undefined;
+  const rows = await read(
+    db,
+    prepared`select jti from revoked_tokens where expires_bucket = ${expires_bucket} and jti = ${jti}`,
+  );
+  return rows.length > 0;
 }

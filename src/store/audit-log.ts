@@ -2,6 +2,8 @@
 import type { Selectable } from 'kysely';
 import type { Db, Trx } from './db.ts';
 import { isSerial, keysetPage, type Keyset, type KeysetPage } from './listing.ts';
+import { write } from './pipeline.ts';
+import { prepared } from './prepared.ts';
 import type { Database } from './schema.ts';
 
 /** One event, and who did it to whom. */
@@ -19,10 +21,12 @@ export interface AuditRow {
 /** Adds an event; there is no verb that changes one. */
 export async function append(db: Db | Trx, row: AuditRow): Promise<void> {
   const { at, event, sub = null, client_id = null, actor = null, ip = null, request_id = null, detail = {} } = row;
-  await db
-    .insertInto('audit_events')
-    .values({ at, event, sub, client_id, actor, ip, request_id, detail: JSON.stringify(detail) })
-    .execute();
+  await write(
+    db,
+    prepared`
+      insert into audit_events (at, event, sub, client_id, actor, ip, request_id, detail)
+      values (${at}, ${event}, ${sub}, ${client_id}, ${actor}, ${ip}, ${request_id}, ${JSON.stringify(detail)})`,
+  );
 }
 
 export type AuditEvent = Selectable<Database['audit_events']>;

@@ -5,9 +5,14 @@ import type { Db } from './db.ts';
 import type { HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
 import { membershipsIfWanted, type Memberships, type MembershipsWanted } from './memberships.ts';
+import { write } from './pipeline.ts';
+import { prepared } from './prepared.ts';
 
 /** What a person's tokens are made from: the grant, and the person as they are now. */
-export interface GrantedToPerson extends Omit<Grant, 'revoked_at' | 'revoked_for'> {
+export interface GrantedToPerson extends Omit<
+  Grant,
+  'expires_bucket' | 'offline' | 'created_at' | 'revoked_at' | 'revoked_for'
+> {
   username: string;
   email: string | null;
   email_verified: boolean;
@@ -16,6 +21,11 @@ export interface GrantedToPerson extends Omit<Grant, 'revoked_at' | 'revoked_for
   /** Null where nobody wants to know. */
   memberships: Memberships | null;
 }
+
+/** The columns of it, of a grant `g` and its person `u`. */
+export const GRANTED = prepared`
+  g.grant_id, g.client_id, g.sub, g.sid, g.scope, g.resource, g.auth_time, g.acr, g.amr, g.requested_claims, g.expires_at`;
+export const PERSON = prepared`u.username, u.email, u.email_verified, u.claims, u.updated_at`;
 
 /** A code to be given, with the grant it stands for. */
 export interface NewCode {
@@ -45,7 +55,9 @@ export async function issue(
   { code, grant, session, interaction, pushed, ...issued }: NewCode,
   now: Date,
 ): Promise<boolean> {
-  const { rows } = await sql`
+  const rows = await write(
+    db,
+    prepared`
     with live as (
       select sid, sub, auth_time, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
@@ -81,7 +93,8 @@ export async function issue(
       created_at, expires_at)
     select expires_bucket, ${code.hash}::bytea, grant_id, client_id, ${issued.redirect_uri}, ${issued.code_challenge}::text,
       ${issued.nonce}::text, ${now}::timestamptz, ${issued.expires_at}::timestamptz
-    from granted returning 1`.execute(db);
+    from granted returning 1`,
+  );
   return rows.length > 0;
 }
 
@@ -109,7 +122,9 @@ export async function redeem(
   r: Redemption,
   now: Date,
 ): Promise<(GrantedToPerson & { nonce: string | null }) | undefined> {
-  const { rows } = await sql<GrantedToPerson & { nonce: string | null }>`
+  const [granted] = await write(
+    db,
+    prepared<GrantedToPerson & { nonce: string | null }>`
     with claimed as (
       update authorization_codes c set used_at = ${now}
       from grants g
@@ -120,17 +135,17 @@ export async function redeem(
         -- In words that no index has: before there are statistics, the planner would read every live grant.
         and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now} and ${r.resource}::text[] <@ g.resource
         and (${r.open_scopes}::text[] is null or g.scope && ${r.open_scopes}::text[])
-      returning c.nonce, g.*
+      returning c.nonce, g.expires_bucket, ${GRANTED}
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
       select expires_bucket, ${r.refresh_token?.hash ?? null}::bytea, grant_id, ${now}::timestamptz,
         least(${r.refresh_token?.expires_at ?? null}::timestamptz, expires_at)
       from claimed where ${r.refresh_token !== null}::boolean
     )
-    select claimed.*, u.username, u.email, u.email_verified, u.claims, u.updated_at,
-      ${membershipsIfWanted('claimed', r.memberships)} as memberships
-    from claimed join users u on u.sub = claimed.sub`.execute(db);
-  return rows[0];
+    select g.nonce, ${GRANTED}, ${PERSON}, ${membershipsIfWanted(r.memberships)}
+    from claimed g join users u on u.sub = g.sub`,
+  );
+  return granted;
 }
 
 /**

@@ -2,6 +2,8 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Db, Trx } from './db.ts';
 import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
+import { read } from './pipeline.ts';
+import { prepared } from './prepared.ts';
 
 /** Whose consent, to whom, for what. */
 export interface ConsentKey {
@@ -22,14 +24,15 @@ export interface Agreed {
 }
 
 /** What was agreed to, or undefined when nothing was. */
-export const find = (db: Db, key: ConsentKey): Promise<Agreed | undefined> =>
-  db
-    .selectFrom('consents')
-    .select(['scope', 'claims'])
-    .where('sub', '=', key.sub)
-    .where('client_id', '=', key.client_id)
-    .where('resource', '=', key.resource)
-    .executeTakeFirst();
+export async function find(db: Db, key: ConsentKey): Promise<Agreed | undefined> {
+  const [agreed] = await read(
+    db,
+    prepared<Agreed>`
+      select scope, claims from consents
+      where sub = ${key.sub} and client_id = ${key.client_id} and resource = ${key.resource}`,
+  );
+  return agreed;
+}
 
 /** Adds to what was agreed. */
 export async function remember(trx: Trx, key: ConsentKey, { scope, claims }: Agreed, now: Date): Promise<void> {

@@ -50,15 +50,23 @@ export function openDb(connection: Connection, options: PoolOptions): Db {
       log: ({ level, query, queryDurationMillis }) => onStatement(query.sql, queryDurationMillis, level === 'error'),
     }),
   });
-  pools.set(db, pool);
+  reaches.set(db, { pool, onStatement });
   return db;
 }
 
-const pools = new WeakMap<Db, pg.Pool>();
+/** What lies beneath a database: its connections, and who is told of statements. */
+interface Reach {
+  pool: pg.Pool;
+  onStatement: PoolOptions['onStatement'];
+}
+const reaches = new WeakMap<Db, Reach>();
+
+/** For what Kysely has no way to ask. */
+export const poolOf = (db: Db): Reach | undefined => reaches.get(db);
 
 /** How many connections a database has open, how many of them idle, and how many requests wait for one. */
 export function poolState(db: Db): { total: number; idle: number; waiting: number } {
-  const { totalCount = 0, idleCount = 0, waitingCount = 0 } = pools.get(db) ?? {};
+  const { totalCount = 0, idleCount = 0, waitingCount = 0 } = reaches.get(db)?.pool ?? {};
   return { total: totalCount, idle: idleCount, waiting: waitingCount };
 }
 

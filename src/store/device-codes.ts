@@ -1,10 +1,12 @@
 /** Device codes: waiting for a person's decision elsewhere, polled meanwhile, redeemed once. */
 import { sql, type Selectable } from 'kysely';
-import type { GrantedToPerson } from './authorization-codes.ts';
+import { GRANTED, PERSON, type GrantedToPerson } from './authorization-codes.ts';
 import { uniqueViolation, type Db } from './db.ts';
 import type { HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
 import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
+import { write } from './pipeline.ts';
+import { prepared } from './prepared.ts';
 import type { Database } from './schema.ts';
 
 export type DeviceCode = Selectable<Database['device_codes']>;
@@ -107,7 +109,9 @@ export interface Poll {
 
 /** Claims an approved code and writes its refresh token, in one statement. Undefined when nothing was claimed. */
 export async function redeem(db: Db, p: Poll, now: Date): Promise<GrantedToPerson | undefined> {
-  const { rows } = await sql<GrantedToPerson>`
+  const [granted] = await write(
+    db,
+    prepared<GrantedToPerson>`
     with claimed as (
       update device_codes d set used_at = ${now}
       from grants g
@@ -116,17 +120,17 @@ export async function redeem(db: Db, p: Poll, now: Date): Promise<GrantedToPerso
         and g.expires_bucket = d.expires_bucket and g.grant_id = d.grant_id
         and g.revoked_at is null and g.expires_at > ${now} and ${p.resource}::text[] <@ g.resource
         and (${p.open_scopes}::text[] is null or g.scope && ${p.open_scopes}::text[])
-      returning g.*
+      returning g.expires_bucket, ${GRANTED}
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
       select expires_bucket, ${p.refresh_token?.hash ?? null}::bytea, grant_id, ${now}::timestamptz,
         least(${p.refresh_token?.expires_at ?? null}::timestamptz, expires_at)
       from claimed where ${p.refresh_token !== null}::boolean
     )
-    select claimed.*, u.username, u.email, u.email_verified, u.claims, u.updated_at,
-      ${membershipsIfWanted('claimed', p.memberships)} as memberships
-    from claimed join users u on u.sub = claimed.sub`.execute(db);
-  return rows[0];
+    select ${GRANTED}, ${PERSON}, ${membershipsIfWanted(p.memberships)}
+    from claimed g join users u on u.sub = g.sub`,
+  );
+  return granted;
 }
 
 /** Opens a code again that was claimed at this moment, for an answer that could not be given. */

@@ -3,7 +3,11 @@ import { sql, type RawBuilder, type Selectable } from 'kysely';
 import type { Db, Trx } from './db.ts';
 import { bucketOf, bucketOfId } from './handle.ts';
 import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './listing.ts';
+import type { Memberships } from './memberships.ts';
+import { read, write } from './pipeline.ts';
+import { prepared } from './prepared.ts';
 import type { Database } from './schema.ts';
+import type { User } from './users.ts';
 
 export type Grant = Selectable<Database['grants']>;
 
@@ -24,18 +28,53 @@ export type RevokedFor =
   | 'scope_deleted'
   | 'resource_deleted';
 
+/** What a grant still allows, and to whom. */
+export type LiveGrant = Pick<Grant, 'sub' | 'scope' | 'resource' | 'requested_claims'>;
+
+/** What can be told of a grant's person. */
+export type GrantedPerson = Pick<
+  User,
+  'sub' | 'username' | 'email' | 'email_verified' | 'claims' | 'updated_at' | 'disabled_at'
+> & {
+  /** Null where they were not asked for. */
+  memberships: Memberships | null;
+};
+
 /** A grant that can still give, by the id its tokens carry (`gid`). */
-export async function findLive(db: Db, grant_id: string, now: Date): Promise<Grant | undefined> {
+export async function findLive(db: Db, grant_id: string, now: Date): Promise<LiveGrant | undefined> {
   const expires_bucket = bucketOfId(grant_id);
   if (expires_bucket === undefined) return undefined;
-  return db
-    .selectFrom('grants')
-    .selectAll()
-    .where('expires_bucket', '=', expires_bucket)
-    .where('grant_id', '=', grant_id)
-    .where('revoked_at', 'is', null)
-    .where('expires_at', '>', now)
-    .executeTakeFirst();
+  const [grant] = await read(
+    db,
+    prepared<LiveGrant>`
+      select sub, scope, resource, requested_claims from grants
+      where expires_bucket = ${expires_bucket} and grant_id = ${grant_id} and revoked_at is null and expires_at > ${now}`,
+  );
+  return grant;
+}
+
+/** The same with its person, whatever their state; and with their memberships, where userinfo is to tell them. */
+export async function findLiveWithPerson(
+  db: Db,
+  grant_id: string,
+  { memberships }: { memberships: boolean },
+  now: Date,
+): Promise<(LiveGrant & { person: GrantedPerson }) | undefined> {
+  const expires_bucket = bucketOfId(grant_id);
+  if (expires_bucket === undefined) return undefined;
+  const [row] = await read(
+    db,
+    prepared<LiveGrant & GrantedPerson>`
+      select g.sub, g.scope, g.resource, g.requested_claims, u.username, u.email, u.email_verified, u.claims, u.updated_at,
+        u.disabled_at, case when ${memberships}::boolean or g.requested_claims -> 'userinfo' ?| array['groups', 'roles']
+          then memberships_of(u.sub) end as memberships
+      from grants g join users u on u.sub = g.sub
+      where g.expires_bucket = ${expires_bucket} and g.grant_id = ${grant_id} and g.revoked_at is null
+        and g.expires_at > ${now}`,
+  );
+  if (row === undefined) return undefined;
+  const { sub, scope, resource, requested_claims, ...person } = row;
+  return { sub, scope, resource, requested_claims, person: { sub, ...person } };
 }
 
 /** A grant in any state, live or not, as long as it is kept. */
@@ -84,16 +123,18 @@ export async function revoke(
 ): Promise<Pick<Grant, 'client_id' | 'sub'> | undefined> {
   const expires_bucket = bucketOfId(grant_id);
   if (expires_bucket === undefined) return undefined;
-  return db
-    .updateTable('grants')
-    .set({ revoked_at: now, revoked_for: why })
-    .where('expires_bucket', '=', expires_bucket)
-    .where('grant_id', '=', grant_id)
-    .$if(client_id !== undefined, (query) => query.where('client_id', '=', client_id!))
-    .$if(sub !== undefined, (query) => query.where('sub', '=', sub!))
-    .where('revoked_at', 'is', null)
-    .returning(['client_id', 'sub'])
-    .executeTakeFirst();
+  // Not by the indexes of clients and people: before there are statistics, the planner would read every grant of theirs.
+  const [revoked] = await write(
+    db,
+    prepared<Pick<Grant, 'client_id' | 'sub'>>`
+      update grants set revoked_at = ${now}, revoked_for = ${why}
+      where expires_bucket = ${expires_bucket} and grant_id = ${grant_id}
+        and client_id is not distinct from coalesce(${client_id ?? null}::text, client_id)
+        and sub is not distinct from coalesce(${sub ?? null}::text, sub)
+        and coalesce(revoked_at, 'infinity') = 'infinity'
+      returning client_id, sub`,
+  );
+  return revoked;
 }
 
 /** Ends what sessions gave, but for grants with offline_access, which outlive them. Returns how many. */

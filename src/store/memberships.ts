@@ -1,5 +1,5 @@
 /** What a person belongs to: read within the statements that read the person, and only where somebody wants to know. */
-import { sql, type RawBuilder } from 'kysely';
+import { prepared, type Prepared } from './prepared.ts';
 
 /** Groups by name, and roles with where they hold: at a resource, or (null) at the whole server. Direct and by groups. */
 export interface Memberships {
@@ -15,18 +15,11 @@ export interface MembershipsWanted {
   resource: readonly string[];
 }
 
-/** The memberships of the person in this column, as an expression. The function costs nothing where it is not called. */
-export const membershipsOf = (sub: RawBuilder<unknown>): RawBuilder<Memberships> =>
-  sql<Memberships>`memberships_of(${sub})`;
-
-/** The memberships of a grant's person, null where nobody wants them: then nothing is read. */
-export const membershipsIfWanted = (
-  grant: string,
-  { scope, resource }: MembershipsWanted,
-): RawBuilder<Memberships | null> => {
-  const column = (name: string): RawBuilder<unknown> => sql.ref(`${grant}.${name}`);
-  return sql<Memberships | null>`
-    case when ${column('scope')} && ${scope}::text[] or ${column('resource')} && ${resource}::text[]
-        or ${column('requested_claims')} -> 'id_token' ?| array['groups', 'roles']
-      then ${membershipsOf(column('sub'))} end`;
-};
+/**
+ * The memberships of the person of a grant `g`, null where nobody wants them: then nothing is read. The function costs nothing
+ * where it is not called.
+ */
+export const membershipsIfWanted = ({ scope, resource }: MembershipsWanted): Prepared => prepared`
+    case when g.scope && ${scope}::text[] or g.resource && ${resource}::text[]
+        or g.requested_claims -> 'id_token' ?| array['groups', 'roles']
+      then memberships_of(g.sub) end as memberships`;

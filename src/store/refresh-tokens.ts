@@ -3,11 +3,13 @@
  * verdict.
  */
 import { sql, type Selectable } from 'kysely';
-import type { GrantedToPerson } from './authorization-codes.ts';
+import { GRANTED, PERSON, type GrantedToPerson } from './authorization-codes.ts';
 import type { Db } from './db.ts';
 import type { Grant } from './grants.ts';
 import type { HandleKey } from './handle.ts';
 import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
+import { read, write } from './pipeline.ts';
+import { prepared } from './prepared.ts';
 import type { Database } from './schema.ts';
 
 /** What a request to refresh presents, and what it is to be given. */
@@ -31,7 +33,9 @@ export interface Rotation {
  * this statement, so of many racers one wins and no rotation in flight brings a dead grant back.
  */
 export async function rotate(db: Db, r: Rotation, now: Date): Promise<GrantedToPerson | undefined> {
-  const { rows } = await sql<GrantedToPerson>`
+  const [granted] = await write(
+    db,
+    prepared<GrantedToPerson>`
     with spent as (
       update refresh_tokens t set used_at = ${now}, successor_hash = ${r.successor.hash},
         retry_key = ${r.retry?.key ?? null}::text, retry_salt = ${r.retry?.salt ?? null}::bytea
@@ -46,17 +50,17 @@ export async function rotate(db: Db, r: Rotation, now: Date): Promise<GrantedToP
         and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource
         and (${r.open_scopes}::text[] is null
           or coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[])
-      returning g.*
+      returning g.expires_bucket, ${GRANTED}
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
       select expires_bucket, ${r.successor.hash}::bytea, grant_id, ${now}::timestamptz,
         least(${r.successor.expires_at}::timestamptz, expires_at)
       from spent
     )
-    select spent.*, u.username, u.email, u.email_verified, u.claims, u.updated_at,
-      ${membershipsIfWanted('spent', r.memberships)} as memberships
-    from spent join users u on u.sub = spent.sub`.execute(db);
-  return rows[0];
+    select ${GRANTED}, ${PERSON}, ${membershipsIfWanted(r.memberships)}
+    from spent g join users u on u.sub = g.sub`,
+  );
+  return granted;
 }
 
 /**
@@ -88,9 +92,10 @@ export interface Retried extends GrantedToPerson {
  * mistake, not a reuse.
  */
 export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date): Promise<Retried | undefined> {
-  const { rows } = await sql<Retried>`
-    select g.*, t.retry_key, t.retry_salt, t.successor_hash, u.username, u.email, u.email_verified, u.claims, u.updated_at,
-      ${membershipsIfWanted('g', r.memberships)} as memberships
+  const [retried] = await read(
+    db,
+    prepared<Retried>`
+    select ${GRANTED}, t.retry_key, t.retry_salt, t.successor_hash, ${PERSON}, ${membershipsIfWanted(r.memberships)}
     from refresh_tokens t
     join refresh_tokens next on next.expires_bucket = t.expires_bucket and next.hash = t.successor_hash
     join grants g on g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
@@ -98,8 +103,9 @@ export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date
     where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
       and t.used_at > ${used_after} and t.retry_key is not null
       and next.used_at is null and next.expires_at > ${now}
-      and g.client_id = ${r.client_id} and g.revoked_at is null and g.expires_at > ${now}`.execute(db);
-  return rows[0];
+      and g.client_id = ${r.client_id} and g.revoked_at is null and g.expires_at > ${now}`,
+  );
+  return retried;
 }
 
 export type RefreshRefusal =
@@ -146,18 +152,23 @@ export async function explain(db: Db, r: Rotation, now: Date): Promise<FoundToke
   return rows[0];
 }
 
+/** What is said of a refresh token that would work now. Times of the token, not of its grant. */
+export interface LiveToken extends Pick<Grant, 'grant_id' | 'client_id' | 'sub' | 'scope'> {
+  iat: Date;
+  exp: Date;
+}
+
 /** A refresh token that would work now, with its grant. */
-export async function findLive(
-  db: Db,
-  token: HandleKey,
-  now: Date,
-): Promise<(Grant & { iat: Date; exp: Date }) | undefined> {
-  const { rows } = await sql<Grant & { iat: Date; exp: Date }>`
-    select g.*, t.created_at as iat, t.expires_at as exp
+export async function findLive(db: Db, token: HandleKey, now: Date): Promise<LiveToken | undefined> {
+  const [live] = await read(
+    db,
+    prepared<LiveToken>`
+    select g.grant_id, g.client_id, g.sub, g.scope, t.created_at as iat, t.expires_at as exp
     from refresh_tokens t join grants g using (expires_bucket, grant_id)
     where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}
-      and t.used_at is null and t.expires_at > ${now} and g.revoked_at is null and g.expires_at > ${now}`.execute(db);
-  return rows[0];
+      and t.used_at is null and t.expires_at > ${now} and g.revoked_at is null and g.expires_at > ${now}`,
+  );
+  return live;
 }
 
 /** The grant of a refresh token in any state: a client may revoke by a token it already used. */
@@ -165,10 +176,13 @@ export async function grantOf(
   db: Db,
   token: HandleKey,
 ): Promise<Pick<Grant, 'grant_id' | 'client_id' | 'sub'> | undefined> {
-  const { rows } = await sql<Pick<Grant, 'grant_id' | 'client_id' | 'sub'>>`
+  const [grant] = await read(
+    db,
+    prepared<Pick<Grant, 'grant_id' | 'client_id' | 'sub'>>`
     select g.grant_id, g.client_id, g.sub from refresh_tokens t join grants g using (expires_bucket, grant_id)
-    where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}`.execute(db);
-  return rows[0];
+    where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}`,
+  );
+  return grant;
 }
 
 /** A refresh token in any state, without its grant: for operators. */

@@ -3,6 +3,8 @@ import { sql, type Selectable } from 'kysely';
 import type { Db, Trx } from './db.ts';
 import type { HandleKey } from './handle.ts';
 import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
+import { read } from './pipeline.ts';
+import { prepared } from './prepared.ts';
 import type { Database } from './schema.ts';
 
 export type SessionRow = Selectable<Database['sessions']>;
@@ -24,20 +26,16 @@ export async function findLive(
   now: Date,
   seen_after: Date,
 ): Promise<LiveSession[]> {
-  return (
-    db
-      .selectFrom('sessions')
-      .innerJoin('users', 'users.sub', 'sessions.sub')
-      .selectAll('sessions')
-      .select(['users.username', 'users.email', sql<string | null>`users.claims ->> 'name'`.as('name')])
-      // A hash is of its bucket too: no bucket of one goes with the hash of another.
-      .where('expires_bucket', '=', sql<number>`any(${keys.map(({ expires_bucket }) => expires_bucket)}::int[])`)
-      .where('hash', '=', sql<Buffer>`any(${keys.map(({ hash }) => hash)}::bytea[])`)
-      .where('ended_at', 'is', null)
-      .where('expires_at', '>', now)
-      .where('seen_at', '>', seen_after)
-      .where('users.disabled_at', 'is', null)
-      .execute()
+  // A hash is of its bucket too: no bucket of one goes with the hash of another.
+  return read(
+    db,
+    prepared<LiveSession>`
+      select s.expires_bucket, s.hash, s.sid, s.kind, s.sub, s.auth_time, s.amr, s.acr, s.created_at, s.seen_at,
+        s.expires_at, s.ended_at, u.username, u.email, u.claims ->> 'name' as name
+      from sessions s join users u on u.sub = s.sub
+      where s.expires_bucket = any(${keys.map(({ expires_bucket }) => expires_bucket)}::int[])
+        and s.hash = any(${keys.map(({ hash }) => hash)}::bytea[])
+        and s.ended_at is null and s.expires_at > ${now} and s.seen_at > ${seen_after} and u.disabled_at is null`,
   );
 }
 

@@ -2,7 +2,7 @@
 import { sql, type Selectable, type Updateable } from 'kysely';
 import type { Db, Trx } from './db.ts';
 import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './listing.ts';
-import { membershipsOf, type Memberships } from './memberships.ts';
+import type { Memberships } from './memberships.ts';
 import type { Database } from './schema.ts';
 
 export type User = Selectable<Database['users']>;
@@ -15,13 +15,17 @@ export const find = (db: Db, sub: string): Promise<User | undefined> =>
   db.selectFrom('users').selectAll().where('sub', '=', sub).executeTakeFirst();
 
 /** The same, with their memberships. */
-export const findWithMemberships = (db: Db, sub: string): Promise<(User & { memberships: Memberships }) | undefined> =>
-  db
+export async function findWithMemberships(
+  db: Db,
+  sub: string,
+): Promise<(User & { memberships: Memberships }) | undefined> {
+  return db
     .selectFrom('users')
     .selectAll()
-    .select(membershipsOf(sql.ref('users.sub')).as('memberships'))
+    .select(sql<Memberships>`memberships_of(users.sub)`.as('memberships'))
     .where('sub', '=', sub)
     .executeTakeFirst();
+}
 
 /** The same, held until the transaction ends: for a change that depends on what is there. */
 export const findLocked = (trx: Trx, sub: string): Promise<User | undefined> =>

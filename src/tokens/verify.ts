@@ -3,6 +3,7 @@ import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { PublishedKey } from '../keys/index.ts';
+import { MEMBERSHIP_CLAIMS } from '../protocol/claims.ts';
 import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { kindOf } from '../protocol/redaction.ts';
@@ -11,6 +12,7 @@ import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import * as grants from '../store/grants.ts';
 import { readHandle } from '../store/handle.ts';
+import * as users from '../store/users.ts';
 import { membershipsAt, membershipsWanted } from './memberships.ts';
 import { ACCESS_TOKEN_TYP } from './access-token.ts';
 
@@ -69,9 +71,41 @@ export async function verifyAccessToken(
   const presented = token.includes('.')
     ? await verifyJwt(deps, token, now)
     : await verifyOpaque(deps, token, now, memberships);
-  if (presented === undefined || presented.client_id === BUILT_IN_CLIENT) return presented;
-  const client = await deps.directory.client(presented.client_id);
-  return client && presented.iat >= numericDate(client.tokens_since) ? withoutDeleted(deps, presented) : undefined;
+  return presented && asItsClientHasIt(deps, presented);
+}
+
+/**
+ * The same for userinfo, with the person that the token stands for, if it does: one read of both wherever there is a grant.
+ * `isToldMemberships`: whether a scope opens them.
+ */
+export async function verifyWithPerson(
+  deps: Needs,
+  token: string,
+  isToldMemberships: (scope: readonly string[]) => boolean,
+  now: Date,
+): Promise<{ presented: PresentedToken; person: grants.GrantedPerson | undefined } | undefined> {
+  const claims = token.includes('.') ? await readAccessTokenJwt(deps, token, now) : undefined;
+  if (claims?.gid !== undefined) {
+    const wanted = { memberships: isToldMemberships(claims.scope) };
+    const found = await grants.findLiveWithPerson(deps.db, claims.gid, wanted, now);
+    const presented = found && (await asItsClientHasIt(deps, asItsGrantHasIt(deps, claims, found)));
+    return presented && { presented, person: found.person };
+  }
+  const presented = await verifyAccessToken(deps, token, now);
+  if (presented === undefined) return undefined;
+  const asked = presented.requested_claims?.userinfo;
+  const memberships = isToldMemberships(presented.scope) || MEMBERSHIP_CLAIMS.some((claim) => asked?.[claim]);
+  const person = memberships
+    ? await users.findWithMemberships(deps.db, presented.sub)
+    : await users.find(deps.db, presented.sub);
+  return { presented, person: person && { memberships: null, ...person } };
+}
+
+/** Undefined when its client was deleted, disabled, or has called its tokens back. */
+async function asItsClientHasIt(deps: Needs, token: PresentedToken | undefined): Promise<PresentedToken | undefined> {
+  if (token === undefined || token.client_id === BUILT_IN_CLIENT) return token;
+  const client = await deps.directory.client(token.client_id);
+  return client && token.iat >= numericDate(client.tokens_since) ? withoutDeleted(deps, token) : undefined;
 }
 
 /** The token without the scopes and resources that are gone; undefined when that leaves it nowhere to go, or nothing to do. */
@@ -113,9 +147,12 @@ async function verifyJwt(deps: Needs, token: string, now: Date): Promise<Present
   // One read either way: a person's token lives and dies with its grant, a machine's by its own jti.
   if (claims.gid === undefined) return (await accessTokens.isRevoked(deps.db, claims.jti)) ? undefined : claims;
   const grant = await grants.findLive(deps.db, claims.gid, now);
-  // The token names the person as its client is told; the grant knows who that is.
-  return grant && withinGrant(deps, { ...claims, sub: grant.sub, requested_claims: grant.requested_claims }, grant);
+  return grant && asItsGrantHasIt(deps, claims, grant);
 }
+
+/** The token names the person as its client is told; the grant knows who that is. */
+const asItsGrantHasIt = (deps: Needs, claims: PresentedToken, grant: grants.LiveGrant): PresentedToken | undefined =>
+  withinGrant(deps, { ...claims, sub: grant.sub, requested_claims: grant.requested_claims }, grant);
 
 /** Checks signature, type, issuer and expiry, nothing that needs the store. `sub` is as the token says it. */
 export async function readAccessTokenJwt(

@@ -4,19 +4,24 @@ import { MEMBERSHIP_CLAIMS, type Claims } from '../protocol/claims.ts';
 import { insufficientScope, invalidToken, type OAuthError } from '../protocol/error.ts';
 import { listOf } from '../protocol/redaction.ts';
 import { OPENID } from '../protocol/scope.ts';
-import * as users from '../store/users.ts';
 import { membershipsFor } from '../tokens/memberships.ts';
 import { subjectFor } from '../tokens/subject.ts';
 import { userinfoFor } from '../tokens/userinfo-token.ts';
-import { BUILT_IN_CLIENT, describePresented, verifyAccessToken, type PresentedToken } from '../tokens/verify.ts';
+import { BUILT_IN_CLIENT, describePresented, verifyWithPerson, type PresentedToken } from '../tokens/verify.ts';
 import { claimsFor, claimsOpenedBy, requestedClaims } from './claims.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'verdicts' | 'clientKeys'>;
 
 /** The claims, or the JWT that holds them. @throws OAuthError invalid_token, insufficient_scope, temporarily_unavailable */
 export async function userinfo(deps: Needs, access_token: string, now: Date): Promise<Claims | string> {
-  const token = await verifyAccessToken(deps, access_token, now);
-  if (!token) throw refused(access_token, now);
+  const known = await deps.directory.scopes();
+  const isToldMemberships = (scope: readonly string[]): boolean => {
+    const told = claimsOpenedBy(scope, known);
+    return MEMBERSHIP_CLAIMS.some((claim) => told.has(claim));
+  };
+  const verified = await verifyWithPerson(deps, access_token, isToldMemberships, now);
+  if (!verified) throw refused(access_token, now);
+  const { presented: token, person: user } = verified;
   // A token for another resource is that resource's, not ours.
   if (!token.aud.includes(deps.config.ISSUER)) {
     throw invalidToken('the access token is for another audience', {
@@ -30,17 +35,13 @@ export async function userinfo(deps: Needs, access_token: string, now: Date): Pr
     const detail = { check: 'access_token_scope', expected: OPENID, received: listOf(token.scope) } as const;
     throw insufficientScope('the access token lacks openid', { scope: OPENID, ...detail, ...whose(token) });
   }
-  const known = await deps.directory.scopes();
-  const requests = token.requested_claims?.userinfo;
-  const told = claimsOpenedBy(token.scope, known);
-  const asked = MEMBERSHIP_CLAIMS.some((claim) => told.has(claim) || requests?.[claim]);
-  const user = await (asked ? users.findWithMemberships : users.find)(deps.db, token.sub);
   if (!user || user.disabled_at !== null) {
     const received = `the token of ${user ? 'a disabled account' : 'no account of a person'}`;
     throw invalidToken('the access token is not valid', { check: 'access_token', received, ...whose(token) });
   }
   const resources = await deps.directory.resources();
-  const person = { ...user, ...membershipsFor(token, { memberships: null, ...user }, resources) };
+  const person = { ...user, ...membershipsFor(token, user, resources) };
+  const requests = token.requested_claims?.userinfo;
   const claims = { ...claimsFor(person, token.scope, known), ...requestedClaims(person, requests, known) };
   const client = await deps.directory.client(token.client_id);
   // The token of POST /login is our own, and no client's.

@@ -1,0 +1,259 @@
+/**
+ * Prepared statements, several at a time: those that are asked for at the same moment go to Postgres in one write, become one
+ * transaction and are durable by one flush of its log. Each caller has its own answer, and nobody has one before the commit.
+ */
+import { CompiledQuery } from 'kysely';
+import pg from 'pg';
+import { poolOf, type Db, type Trx } from './db.ts';
+import type { Prepared, Value } from './prepared.ts';
+
+type Row = Record<string, unknown>;
+
+/** So many statements at most are one transaction. */
+const MAX_BATCH = 64;
+/** So many batches are under way at once: while one commits, the next is made. */
+const MAX_RUNNING = 2;
+/** A batch that waits for somebody's lock holds up others no longer than this many milliseconds. */
+const PATIENCE_MS = 20;
+
+/** Reads, together with others that are asked for at this moment. In a transaction, in that one. */
+export const read = <R>(db: Db | Trx, statement: Prepared<R>): Promise<R[]> => perform(db, statement, 'reads');
+
+/**
+ * Writes, together with others; resolved when it is committed. In a transaction, in that one. What others do cannot fail it.
+ */
+export const write = <R>(db: Db | Trx, statement: Prepared<R>): Promise<R[]> => perform(db, statement, 'writes');
+
+async function perform<R>(db: Db | Trx, statement: Prepared<R>, kind: keyof Queues): Promise<R[]> {
+  const reach = db.isTransaction ? undefined : poolOf(db);
+  if (reach === undefined) {
+    return (await db.executeQuery<R>(CompiledQuery.raw(statement.text, [...statement.values]))).rows;
+  }
+  const { pool, onStatement } = reach;
+  let mine = queues.get(pool);
+  if (mine === undefined) queues.set(pool, (mine = { reads: new Queue(pool), writes: new Queue(pool) }));
+  if (onStatement === undefined) return (await mine[kind].add(statement)) as R[];
+  // Here, in whoever's request this is: the batch is of many.
+  const began = performance.now();
+  let failed = true;
+  try {
+    const rows = await mine[kind].add(statement);
+    failed = false;
+    return rows as R[];
+  } finally {
+    onStatement(statement.text, performance.now() - began, failed);
+  }
+}
+
+interface Queues {
+  reads: Queue;
+  writes: Queue;
+}
+const queues = new WeakMap<pg.Pool, Queues>();
+
+interface Waiting {
+  statement: Prepared;
+  resolve: (rows: Row[]) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Gathers what arrives in one turn of the event loop, and what arrives while batches are under way. */
+class Queue {
+  readonly #pool: pg.Pool;
+  #waiting: Waiting[] = [];
+  #running = 0;
+  #isDue = false;
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  add(statement: Prepared): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ statement, resolve, reject });
+      if (this.#isDue) return;
+      this.#isDue = true;
+      setImmediate(() => {
+        this.#isDue = false;
+        this.#start();
+      });
+    });
+  }
+
+  #start(): void {
+    while (this.#waiting.length > 0 && this.#running < MAX_RUNNING) void this.#run(this.#waiting.splice(0, MAX_BATCH));
+  }
+
+  async #run(batch: Waiting[]): Promise<void> {
+    this.#running += 1;
+    let isCounted = true;
+    const done = (): void => {
+      if (!isCounted) return;
+      isCounted = false;
+      this.#running -= 1;
+      this.#start();
+    };
+    const patience = setTimeout(done, PATIENCE_MS);
+    // Every transaction takes its locks in the same order, so that no two wait for each other.
+    batch.sort((a, b) => compare(a.statement, b.statement));
+    try {
+      const answers = await ask(this.#pool, statementsOf(batch));
+      for (const [n, { resolve }] of batch.entries()) resolve(answers[n]!);
+    } catch (error) {
+      // What was rolled back may be asked for again. What became of it otherwise, nobody knows.
+      if (batch.length === 1 || !isRefusal(error)) for (const { reject } of batch) reject(error);
+      else await Promise.all(batch.map((one) => this.#alone(one)));
+    } finally {
+      clearTimeout(patience);
+      done();
+    }
+  }
+
+  /** One caller's error is nobody else's. */
+  async #alone({ statement, resolve, reject }: Waiting): Promise<void> {
+    try {
+      const [rows] = await ask(this.#pool, [statement]);
+      resolve(rows!);
+    } catch (error) {
+      reject(error);
+    }
+  }
+}
+
+const statementsOf = (batch: readonly Waiting[]): Prepared[] => batch.map(({ statement }) => statement);
+
+/** By text, then by the first hash among the values, which is the row's. */
+function compare(a: Prepared, b: Prepared): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  const [first, second] = [a.values.find(Buffer.isBuffer), b.values.find(Buffer.isBuffer)];
+  return first && second ? first.compare(second) : 0;
+}
+
+/** Did Postgres say no, so that nothing was done? */
+const isRefusal = (error: unknown): boolean => error instanceof pg.DatabaseError && error.severity === 'ERROR';
+
+async function ask(pool: pg.Pool, statements: readonly Prepared[]): Promise<Row[][]> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    return await new Promise((resolve, reject) => client.query(new Pipeline(statements, resolve, reject)));
+  } catch (error) {
+    if (!isRefusal(error)) broken = error as Error;
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** How the columns of an answer are read. */
+type Columns = ReadonlyArray<readonly [name: string, parse: (text: string) => unknown]>;
+
+/** What each connection has prepared, by name; with the columns of the answer, if it has one. */
+const preparedOn = new WeakMap<object, Map<string, Columns>>();
+
+/** The part of pg's connection that a submitted query uses. */
+interface Wire {
+  readonly stream: { cork(): void; uncork(): void };
+  parse(message: { name: string; text: string }): void;
+  describe(message: { type: 'S'; name: string }): void;
+  close(message: { type: 'S'; name: string }): void;
+  bind(message: { statement: string; values: readonly Value[]; valueMapper: (value: Value) => unknown }): void;
+  execute(message: Record<never, never>): void;
+  sync(): void;
+}
+
+/** What pg's client hands to the query that is its turn, and expects of it (the interface of pg-cursor and pg-query-stream). */
+class Pipeline implements pg.Submittable {
+  readonly #statements: readonly Prepared[];
+  readonly #answers: Row[][];
+  #known = new Map<string, Columns>();
+  /** Prepared by this batch, which has to succeed for that to be known. */
+  readonly #fresh = new Map<string, Columns>();
+  #at = 0;
+  #problem: Error | undefined;
+  /** pg wraps it, to put an end to its timeout. */
+  callback: (error: Error | null) => void;
+
+  constructor(statements: readonly Prepared[], resolve: (answers: Row[][]) => void, reject: (error: Error) => void) {
+    this.#statements = statements;
+    this.#answers = statements.map(() => []);
+    this.callback = (error) => (error ? reject(error) : resolve(this.#answers));
+  }
+
+  /** For whoever counts what is asked. */
+  get text(): string {
+    return this.#statements.map(({ text }) => text).join(';');
+  }
+
+  submit(connection: unknown): void {
+    const wire = connection as Wire;
+    let known = preparedOn.get(wire);
+    if (known === undefined) preparedOn.set(wire, (known = new Map()));
+    this.#known = known;
+    wire.stream.cork();
+    try {
+      for (const { name, text, values } of this.#statements) {
+        if (!known.has(name) && !this.#fresh.has(name)) {
+          this.#fresh.set(name, []);
+          // Of a batch that failed it is not known how far it came.
+          wire.close({ type: 'S', name });
+          wire.parse({ name, text });
+          wire.describe({ type: 'S', name });
+        }
+        wire.bind({ statement: name, values, valueMapper: toText });
+        wire.execute({});
+      }
+      wire.sync();
+    } finally {
+      wire.stream.uncork();
+    }
+  }
+
+  handleRowDescription({ fields }: { fields: ReadonlyArray<{ name: string; dataTypeID: number }> }): void {
+    const columns = fields.map(({ name, dataTypeID }) => [name, parserOf(dataTypeID)] as const);
+    this.#fresh.set(this.#statements[this.#at]!.name, columns);
+  }
+
+  handleDataRow({ fields }: { fields: ReadonlyArray<string | null> }): void {
+    const { name } = this.#statements[this.#at]!;
+    const columns = this.#known.get(name) ?? this.#fresh.get(name)!;
+    const row: Row = {};
+    try {
+      for (const [n, text] of fields.entries()) row[columns[n]![0]] = text === null ? null : columns[n]![1](text);
+    } catch (error) {
+      this.#problem ??= error as Error;
+    }
+    this.#answers[this.#at]!.push(row);
+  }
+
+  handleCommandComplete(): void {
+    this.#at += 1;
+  }
+
+  handleError(error: Error): void {
+    this.callback(error);
+  }
+
+  /** Postgres has committed. */
+  handleReadyForQuery(): void {
+    for (const [name, columns] of this.#fresh) this.#known.set(name, columns);
+    this.callback(this.#problem ?? null);
+  }
+
+  handleEmptyQuery(): void {}
+  handlePortalSuspended(): void {}
+  handleCopyInResponse(): void {}
+  handleCopyData(): void {}
+}
+
+const parserOf = (type: number): ((text: string) => unknown) =>
+  pg.types.getTypeParser(type, 'text') as (text: string) => unknown;
+
+/** A value as Postgres reads it; bytes go as they are. */
+function toText(value: Value): string | Buffer | null {
+  if (value === null || typeof value === 'string' || Buffer.isBuffer(value)) return value;
+  if (value instanceof Date) return value.toISOString();
+  return Array.isArray(value) ? `{${value.map(elementOf).join()}}` : String(value);
+}
+
+const elementOf = (value: string | number | Buffer): string =>
+  Buffer.isBuffer(value) ? `"\\\\x${value.toString('hex')}"` : `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`;
