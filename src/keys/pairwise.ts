@@ -3,7 +3,7 @@
  * that no token costs a read, from a salt that is drawn once and never rotates: a pseudonym stays the same for ever, and
  * without the salt nobody can tell of whom it is.
  */
-import { createHash, createHmac, generateKeySync } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, generateKeySync, type KeyObject } from 'node:crypto';
 import type { Db } from '../store/db.ts';
 import * as salts from '../store/salts.ts';
 import type { Secrets } from './secrets.ts';
@@ -15,7 +15,7 @@ const LABEL = 'the salt of pairwise subjects';
 /** The salt as a process holds it. */
 export interface LoadedSalt {
   fingerprint: Buffer;
-  value: Buffer;
+  key: KeyObject;
 }
 
 /**
@@ -66,10 +66,10 @@ export async function loadSalt(
 ): Promise<LoadedSalt | undefined> {
   const present = await salts.find(db, NAME);
   if (present === undefined || held?.fingerprint.equals(present.fingerprint)) return held;
-  return { fingerprint: present.fingerprint, value: secrets.open(present.sealed, LABEL) };
+  return { fingerprint: present.fingerprint, key: createSecretKey(secrets.open(present.sealed, LABEL)) };
 }
 
 /** The name of `value` in `sector`: 43 characters, 256 bits. What is named is bound in: no `sid` is ever a `sub`. */
 export const pseudonymOf = (salt: LoadedSalt, kind: 'sub' | 'sid', sector: string, value: string): string =>
   // A host holds no control characters, so the parts cannot be read another way.
-  createHmac('sha256', salt.value).update(`${kind}\0${sector}\0${value}`).digest('base64url');
+  createHmac('sha256', salt.key).update(`${kind}\0${sector}\0${value}`).digest('base64url');

@@ -31,13 +31,15 @@ export function parseForm(text: string): Pairs {
     const equals = part.indexOf('=');
     const name = decode(equals < 0 ? part : part.slice(0, equals));
     const value = equals < 0 ? '' : decode(part.slice(equals + 1));
-    if (holdsControl(name) || holdsControl(value)) throw invalidRequest('a parameter holds a control character', FORM);
+    // In what is printable, a control character can only be escaped.
+    if (part.includes('%') && (holdsControl(name) || holdsControl(value))) throw invalidRequest('a parameter holds a control character', FORM);
     pairs.push([name, value]);
   }
   return pairs;
 }
 
 function decode(text: string): string {
+  if (!/[%+]/.test(text)) return text;
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {

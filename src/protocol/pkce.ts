@@ -1,5 +1,5 @@
 /** Proof Key for Code Exchange (RFC 7636), S256 only: `plain` protects nobody who needs protecting (RFC 9700 §2.1.1). */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { invalidRequest } from './error.ts';
 import { sizeOf } from './redaction.ts';
 
@@ -12,7 +12,7 @@ const CHALLENGE = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
 
 /** BASE64URL(SHA-256(code_verifier)). */
 export const challengeOf = (code_verifier: string): string =>
-  createHash('sha256').update(code_verifier).digest('base64url');
+  hash('sha256', code_verifier, 'base64url');
 
 /**
  * The challenge of an authorization request, or undefined when none was sent and none is required.

@@ -1,5 +1,5 @@
 /** at_hash (OpenID Connect Core §3.1.3.6): ties an access token to the ID token issued beside it. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { SigningAlg } from './signing-alg.ts';
 
 const HASH: Record<SigningAlg, string> = {
@@ -12,6 +12,6 @@ const HASH: Record<SigningAlg, string> = {
 
 /** Left half of the hash that the ID token's algorithm uses, base64url. */
 export function tokenHash(token: string, alg: SigningAlg): string {
-  const digest = createHash(HASH[alg]).update(token).digest();
+  const digest = hash(HASH[alg], token, 'buffer');
   return digest.subarray(0, digest.length / 2).toString('base64url');
 }

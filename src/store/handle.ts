@@ -2,7 +2,7 @@
  * Handles: the opaque strings we give out (codes, tokens, session ids) and what is kept of them, which is a hash.
  * A handle is `<bucket>_<random>`. The bucket, the day its row expires, leads to the row's partition.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** Draws n random bytes. */
 export type Random = (bytes: number) => Buffer;
@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
 const HANDLE = /^([0-9a-z]{1,6})_([A-Za-z0-9_-]{43})$/;
 
 /** What is stored of a secret with enough entropy of its own. */
-export const sha256 = (text: string | Buffer): Buffer => createHash('sha256').update(text).digest();
+export const sha256 = (text: string | Buffer): Buffer => hash('sha256', text, 'buffer');
 
 /** Days since the epoch. A row of bucket b has expired by the end of day b. */
 export const bucketOf = (expires_at: Date): number => Math.floor(expires_at.getTime() / DAY_MS);

@@ -1,9 +1,10 @@
 /** Client secrets (RFC 6749 §2.3.1), in the header or in the body. Both prove the same thing, so a client may use either. */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { usesSecret } from '../../protocol/client-metadata.ts';
 import { invalidClient, OAuthError } from '../../protocol/error.ts';
 import { decodeFormValue } from '../../protocol/form-encoding.ts';
 import type { Client } from '../../store/clients.ts';
+import { sha256 } from '../../store/handle.ts';
 import type { Method, Proof } from './method.ts';
 
 /** The secret in the Authorization header. @throws OAuthError invalid_client when the header is not Basic */
@@ -44,7 +45,7 @@ function decodeBasic(authorization: string): [client_id: string, client_secret: 
 /** Why this secret proves nothing; undefined when it does. */
 function problemOf(client: Client, secret: string, now: Date): string | undefined {
   if (!usesSecret(client)) return 'the client has no secret';
-  const hash = createHash('sha256').update(secret).digest();
+  const hash = sha256(secret);
   let problem: string | undefined = 'wrong secret';
   for (const { hash: expected, expires_at } of client.secrets) {
     const live = expires_at === null || expires_at > now;
