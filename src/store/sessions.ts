@@ -35,7 +35,9 @@ export async function findLive(
       from sessions s join users u on u.sub = s.sub
       where s.expires_bucket = any(${keys.map(({ expires_bucket }) => expires_bucket)}::int[])
         and s.hash = any(${keys.map(({ hash }) => hash)}::bytea[])
-        and s.ended_at is null and s.expires_at > ${now} and s.seen_at > ${seen_after} and u.disabled_at is null`,
+        -- In words that no index has: before there are statistics, the planner would read every live session.
+        and coalesce(s.ended_at, 'infinity') = 'infinity' and s.expires_at > ${now} and s.seen_at > ${seen_after}
+        and u.disabled_at is null`,
   );
 }
 
