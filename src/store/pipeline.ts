@@ -157,7 +157,7 @@ interface Wire {
   describe(message: { type: 'S'; name: string }): void;
   close(message: { type: 'S'; name: string }): void;
   bind(message: { statement: string; values: readonly Value[]; valueMapper: (value: Value) => unknown }): void;
-  execute(message: Record<never, never>): void;
+  execute(message: { portal?: string }): void;
   sync(): void;
 }
 

@@ -81,12 +81,12 @@ export async function verifyAccessToken(
 export async function verifyWithPerson(
   deps: Needs,
   token: string,
-  isToldMemberships: (scope: readonly string[]) => boolean,
+  isToldMemberships: (scope: readonly string[]) => Promise<boolean>,
   now: Date,
 ): Promise<{ presented: PresentedToken; person: grants.GrantedPerson | undefined } | undefined> {
   const claims = token.includes('.') ? await readAccessTokenJwt(deps, token, now) : undefined;
   if (claims?.gid !== undefined) {
-    const wanted = { memberships: isToldMemberships(claims.scope) };
+    const wanted = { memberships: await isToldMemberships(claims.scope) };
     const found = await grants.findLiveWithPerson(deps.db, claims.gid, wanted, now);
     const presented = found && (await asItsClientHasIt(deps, asItsGrantHasIt(deps, claims, found)));
     return presented && { presented, person: found.person };
@@ -94,7 +94,7 @@ export async function verifyWithPerson(
   const presented = await verifyAccessToken(deps, token, now);
   if (presented === undefined) return undefined;
   const asked = presented.requested_claims?.userinfo;
-  const memberships = isToldMemberships(presented.scope) || MEMBERSHIP_CLAIMS.some((claim) => asked?.[claim]);
+  const memberships = (await isToldMemberships(presented.scope)) || MEMBERSHIP_CLAIMS.some((claim) => asked?.[claim]);
   const person = memberships
     ? await users.findWithMemberships(deps.db, presented.sub)
     : await users.find(deps.db, presented.sub);

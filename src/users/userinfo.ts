@@ -14,9 +14,8 @@ type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'verdicts' | 'c
 
 /** The claims, or the JWT that holds them. @throws OAuthError invalid_token, insufficient_scope, temporarily_unavailable */
 export async function userinfo(deps: Needs, access_token: string, now: Date): Promise<Claims | string> {
-  const known = await deps.directory.scopes();
-  const isToldMemberships = (scope: readonly string[]): boolean => {
-    const told = claimsOpenedBy(scope, known);
+  const isToldMemberships = async (scope: readonly string[]): Promise<boolean> => {
+    const told = claimsOpenedBy(scope, await deps.directory.scopes());
     return MEMBERSHIP_CLAIMS.some((claim) => told.has(claim));
   };
   const verified = await verifyWithPerson(deps, access_token, isToldMemberships, now);
@@ -39,7 +38,7 @@ export async function userinfo(deps: Needs, access_token: string, now: Date): Pr
     const received = `the token of ${user ? 'a disabled account' : 'no account of a person'}`;
     throw invalidToken('the access token is not valid', { check: 'access_token', received, ...whose(token) });
   }
-  const resources = await deps.directory.resources();
+  const [known, resources] = [await deps.directory.scopes(), await deps.directory.resources()];
   const person = { ...user, ...membershipsFor(token, user, resources) };
   const requests = token.requested_claims?.userinfo;
   const claims = { ...claimsFor(person, token.scope, known), ...requestedClaims(person, requests, known) };
