@@ -32,7 +32,8 @@ export function parseForm(text: string): Pairs {
     const name = decode(equals < 0 ? part : part.slice(0, equals));
     const value = equals < 0 ? '' : decode(part.slice(equals + 1));
     // In what is printable, a control character can only be escaped.
-    if (part.includes('%') && (holdsControl(name) || holdsControl(value))) throw invalidRequest('a parameter holds a control character', FORM);
+    if (part.includes('%') && (holdsControl(name) || holdsControl(value)))
+      throw invalidRequest('a parameter holds a control character', FORM);
     pairs.push([name, value]);
   }
   return pairs;

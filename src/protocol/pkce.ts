@@ -11,8 +11,7 @@ const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 const CHALLENGE = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
 
 /** BASE64URL(SHA-256(code_verifier)). */
-export const challengeOf = (code_verifier: string): string =>
-  hash('sha256', code_verifier, 'base64url');
+export const challengeOf = (code_verifier: string): string => hash('sha256', code_verifier, 'base64url');
 
 /**
  * The challenge of an authorization request, or undefined when none was sent and none is required.
