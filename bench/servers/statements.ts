@@ -7,6 +7,7 @@ type Query = (...args: unknown[]) => unknown;
 const prototype = pg.Client.prototype as unknown as { query: Query };
 const { query } = prototype;
 prototype.query = function (this: unknown, ...args: unknown[]): unknown {
-  counted.postern_statements! += 1;
+  // A pipeline is several.
+  counted.postern_statements! += (args[0] as { size?: number }).size ?? 1;
   return query.apply(this, args);
 };

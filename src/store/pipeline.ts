@@ -179,7 +179,10 @@ class Pipeline implements pg.Submittable {
     this.callback = (error) => (error ? reject(error) : resolve(this.#answers));
   }
 
-  /** For whoever counts what is asked. */
+  /** For whoever counts, or looks at, what is asked. */
+  get size(): number {
+    return this.#statements.length;
+  }
   get text(): string {
     return this.#statements.map(({ text }) => text).join(';');
   }
