@@ -96,12 +96,15 @@ class Queue {
     // Every transaction takes its locks in the same order, so that no two wait for each other.
     batch.sort((a, b) => compare(a.statement, b.statement));
     try {
-      const answers = await ask(this.#pool, statementsOf(batch));
-      for (const [n, { resolve }] of batch.entries()) resolve(answers[n]!);
+      const pipeline = new Pipeline(statementsOf(batch));
+      const problem = await ask(this.#pool, pipeline);
+      if (problem === undefined) for (const [n, { resolve }] of batch.entries()) resolve(pipeline.answers[n]!);
+      else {
+        batch[problem.at]?.reject(problem.error);
+        await Promise.all(batch.filter((_, n) => n !== problem.at).map((one) => this.#alone(one)));
+      }
     } catch (error) {
-      // What was rolled back may be asked for again. What became of it otherwise, nobody knows.
-      if (batch.length === 1 || !isRefusal(error)) for (const { reject } of batch) reject(error);
-      else await Promise.all(batch.map((one) => this.#alone(one)));
+      for (const { reject } of batch) reject(error);
     } finally {
       clearTimeout(patience);
       done();
@@ -111,8 +114,10 @@ class Queue {
   /** One caller's error is nobody else's. */
   async #alone({ statement, resolve, reject }: Waiting): Promise<void> {
     try {
-      const [rows] = await ask(this.#pool, [statement]);
-      resolve(rows!);
+      const pipeline = new Pipeline([statement]);
+      const problem = await ask(this.#pool, pipeline);
+      if (problem) reject(problem.error);
+      else resolve(pipeline.answers[0]!);
     } catch (error) {
       reject(error);
     }
@@ -131,13 +136,30 @@ function compare(a: Prepared, b: Prepared): number {
 /** Did Postgres say no, so that nothing was done? */
 const isRefusal = (error: unknown): boolean => error instanceof pg.DatabaseError && error.severity === 'ERROR';
 
-async function ask(pool: pg.Pool, statements: readonly Prepared[]): Promise<Row[][]> {
+/** What Postgres refused, and the place of the statement in its batch: beyond the last, it was the commit. */
+interface Problem {
+  error: Error;
+  at: number;
+}
+
+/**
+ * Asks. A problem means that nothing of the batch was done, so that the rest of it may be asked again.
+ * @throws when there is no connection, or it breaks: then nobody knows what was done
+ */
+async function ask(pool: pg.Pool, pipeline: Pipeline): Promise<Problem | undefined> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    return await new Promise((resolve, reject) => client.query(new Pipeline(statements, resolve, reject)));
+    return await new Promise<Problem | undefined>((resolve, reject) => {
+      pipeline.callback = (error) => {
+        if (error === null) resolve(undefined);
+        else if (isRefusal(error)) resolve({ error, at: pipeline.at });
+        else reject(error);
+      };
+      client.query(pipeline);
+    });
   } catch (error) {
-    if (!isRefusal(error)) broken = error as Error;
+    broken = error as Error;
     throw error;
   } finally {
     client.release(broken);
@@ -164,19 +186,19 @@ interface Wire {
 /** What pg's client hands to the query that is its turn, and expects of it (the interface of pg-cursor and pg-query-stream). */
 class Pipeline implements pg.Submittable {
   readonly #statements: readonly Prepared[];
-  readonly #answers: Row[][];
+  readonly answers: Row[][];
+  /** Which statement is being carried out. */
+  at = 0;
   #known = new Map<string, Columns>();
   /** Prepared by this batch, which has to succeed for that to be known. */
   readonly #fresh = new Map<string, Columns>();
-  #at = 0;
-  #problem: Error | undefined;
+  #unreadable: Error | undefined;
   /** pg wraps it, to put an end to its timeout. */
-  callback: (error: Error | null) => void;
+  callback: (error: Error | null) => void = () => {};
 
-  constructor(statements: readonly Prepared[], resolve: (answers: Row[][]) => void, reject: (error: Error) => void) {
+  constructor(statements: readonly Prepared[]) {
     this.#statements = statements;
-    this.#answers = statements.map(() => []);
-    this.callback = (error) => (error ? reject(error) : resolve(this.#answers));
+    this.answers = statements.map(() => []);
   }
 
   /** For whoever counts, or looks at, what is asked. */
@@ -213,23 +235,23 @@ class Pipeline implements pg.Submittable {
 
   handleRowDescription({ fields }: { fields: ReadonlyArray<{ name: string; dataTypeID: number }> }): void {
     const columns = fields.map(({ name, dataTypeID }) => [name, parserOf(dataTypeID)] as const);
-    this.#fresh.set(this.#statements[this.#at]!.name, columns);
+    this.#fresh.set(this.#statements[this.at]!.name, columns);
   }
 
   handleDataRow({ fields }: { fields: ReadonlyArray<string | null> }): void {
-    const { name } = this.#statements[this.#at]!;
+    const { name } = this.#statements[this.at]!;
     const columns = this.#known.get(name) ?? this.#fresh.get(name)!;
     const row: Row = {};
     try {
       for (const [n, text] of fields.entries()) row[columns[n]![0]] = text === null ? null : columns[n]![1](text);
     } catch (error) {
-      this.#problem ??= error as Error;
+      this.#unreadable ??= error as Error;
     }
-    this.#answers[this.#at]!.push(row);
+    this.answers[this.at]!.push(row);
   }
 
   handleCommandComplete(): void {
-    this.#at += 1;
+    this.at += 1;
   }
 
   handleError(error: Error): void {
@@ -239,7 +261,7 @@ class Pipeline implements pg.Submittable {
   /** Postgres has committed. */
   handleReadyForQuery(): void {
     for (const [name, columns] of this.#fresh) this.#known.set(name, columns);
-    this.callback(this.#problem ?? null);
+    this.callback(this.#unreadable ?? null);
   }
 
   handleEmptyQuery(): void {}

@@ -59,6 +59,15 @@ test("one caller's error is nobody else's", async () => {
   expect((await written()).map(({ id }) => id)).toEqual([1, 2, 7]);
 });
 
+test('who fails is not asked again: only the others are', async () => {
+  await sql`create sequence attempts`.execute(db);
+  const failing = write(db, prepared`select 1 / (nextval('attempts') - nextval('attempts') + 1) as n`);
+  const done = await Promise.allSettled([note(1), failing, note(2)]);
+  expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  const { rows } = await sql`select last_value::int as last from attempts`.execute(db);
+  expect(rows).toEqual([{ last: 2 }]);
+});
+
 test('nobody is answered before the commit: what a deferred constraint refuses, failed', async () => {
   await sql`create table parents (id int primary key)`.execute(db);
   await sql`create table children (id int references parents deferrable initially deferred)`.execute(db);
