@@ -19,6 +19,7 @@ import { createVerdicts } from '../../src/tokens/verdicts.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
 import { createTokenSizes } from '../../src/tokens/size.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { giveKeys } from './made-keys.ts';
 
 export const TEST_SECRET_KEY = 'a secret key for tests, of forty characters';
 
@@ -85,6 +86,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     metrics,
     tracing: undefined,
   };
+  await giveKeys(db, config, clock.now());
   await ensureKeys(db, secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], clock.now());
   await deps.keys.reload();
   const app = await buildApp(deps);
