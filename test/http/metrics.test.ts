@@ -2,7 +2,7 @@
 import { request as send } from 'node:http';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { listenForScrapes, watch } from '../../src/http/metrics.ts';
 import { openDb } from '../../src/store/db.ts';
 import { startWorkers } from '../../src/workers/index.ts';
@@ -148,6 +148,7 @@ test('metrics: the age of the active keys, the outbox and the lag of the sweeper
 
 test('metrics: turns of the workers are counted, and when one last succeeded is said', async () => {
   vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   let turns = 0;
   const run = async (): Promise<void> => {
     if ((turns += 1) === 2) throw new Error('a bad day');
