@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { listenForScrapes, watch } from '../../src/http/metrics.ts';
 import { openDb } from '../../src/store/db.ts';
 import { startWorkers } from '../../src/workers/index.ts';
-import { testApp, type TestApp } from '../support/app.ts';
+import { testApp, testClock, type TestApp } from '../support/app.ts';
 import {
   aClient,
   aService,
@@ -22,7 +22,9 @@ import { sample } from '../support/scrape.ts';
 let at: TestApp;
 let service: AClient;
 beforeAll(async () => {
-  at = await testApp({ config: { TOKEN_RATE_LIMIT: 12 } });
+  // At noon: an hour later it is the same day, and nothing has become overdue.
+  const clock = testClock(new Date(new Date().setUTCHours(12, 0, 0, 0)));
+  at = await testApp({ clock, config: { TOKEN_RATE_LIMIT: 12 } });
   watch(at.deps);
   service = await aService(at);
 });
