@@ -72,7 +72,7 @@ beforeAll(async () => {
     ...env,
     PATH: [bin, process.env['PATH']].join(delimiter),
     HOME: process.env['HOME'] ?? bin,
-    NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/postern-test'),
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE']!,
   });
 });
 afterAll(async () => {

@@ -2,11 +2,11 @@
 import { request as send } from 'node:http';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { listenForScrapes, watch } from '../../src/http/metrics.ts';
 import { openDb } from '../../src/store/db.ts';
 import { startWorkers } from '../../src/workers/index.ts';
-import { testApp, type TestApp } from '../support/app.ts';
+import { testApp, testClock, type TestApp } from '../support/app.ts';
 import {
   aClient,
   aService,
@@ -22,7 +22,9 @@ import { sample } from '../support/scrape.ts';
 let at: TestApp;
 let service: AClient;
 beforeAll(async () => {
-  at = await testApp({ config: { TOKEN_RATE_LIMIT: 12 } });
+  // At noon: an hour later it is the same day, and nothing has become overdue.
+  const clock = testClock(new Date(new Date().setUTCHours(12, 0, 0, 0)));
+  at = await testApp({ clock, config: { TOKEN_RATE_LIMIT: 12 } });
   watch(at.deps);
   service = await aService(at);
 });
@@ -148,6 +150,7 @@ test('metrics: the age of the active keys, the outbox and the lag of the sweeper
 
 test('metrics: turns of the workers are counted, and when one last succeeded is said', async () => {
   vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   let turns = 0;
   const run = async (): Promise<void> => {
     if ((turns += 1) === 2) throw new Error('a bad day');

@@ -19,6 +19,8 @@ import { createVerdicts } from '../../src/tokens/verdicts.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
 import { createTokenSizes } from '../../src/tokens/size.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { knowingThePassword } from './known-password.ts';
+import { giveKeys } from './made-keys.ts';
 
 export const TEST_SECRET_KEY = 'a secret key for tests, of forty characters';
 
@@ -50,6 +52,8 @@ export interface TestAppOptions {
   database?: TestDatabase;
   /** What others' addresses answer, instead of the network. */
   fetch?: Deps['fetch'];
+  /** Where hashing is the subject: argon2 works for each password, also for the one of the fixtures. */
+  hashing?: 'anew';
 }
 
 /** Builds an application on a database of its own. Volume limits are off unless asked for. */
@@ -65,6 +69,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   const fetch = options.fetch ?? createOutbound({ allow: config.OUTBOUND_ALLOW });
   const { db } = database;
   const metrics = createMetrics();
+  const hasher = createPasswordHasher(metrics.queued);
   const deps: Deps = {
     config,
     db,
@@ -73,7 +78,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     directory: createDirectory(db, () => clock.now().getTime(), [adminResource(config.ISSUER)]),
     guesses: createGuesses(db),
     tokenSizes: createTokenSizes(config, log, () => clock.now().getTime()),
-    passwords: createPasswordHasher(metrics.queued),
+    passwords: options.hashing === 'anew' ? hasher : knowingThePassword(hasher),
     clock: clock.now,
     random,
     fetch,
@@ -85,6 +90,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     metrics,
     tracing: undefined,
   };
+  await giveKeys(db, config, clock.now());
   await ensureKeys(db, secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], clock.now());
   await deps.keys.reload();
   const app = await buildApp(deps);

@@ -13,8 +13,6 @@ import { nobody } from './reach.ts';
 import { SECRET_KEY, temporaryDirectory } from './server.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
-/** Most of a command's time is loading it. */
-const NODE_COMPILE_CACHE = join(import.meta.dirname, '../../node_modules/.cache/postern-test');
 
 export interface Ran {
   code: number | null;
@@ -40,7 +38,7 @@ export type Postern = (args: readonly string[], options?: RunOptions) => Promise
 export function posternOn(database: { url: string } | undefined): Postern {
   const cwd = temporaryDirectory();
   const own = database && { DATABASE_URL: database.url, SECRET_KEYS: SECRET_KEY };
-  const fixed = { PATH: process.env['PATH']!, NODE_COMPILE_CACHE };
+  const fixed = { PATH: process.env['PATH']!, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE']! };
   return async (args, { stdin = '', env = {} } = {}) => {
     const child = spawn(process.execPath, [MAIN, ...args], {
       cwd,

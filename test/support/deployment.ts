@@ -23,6 +23,8 @@ export interface DeploymentOptions {
   prepare?: (test: TestApp) => Promise<unknown>;
 }
 
+const open = new Set<TestApp>();
+
 /** Starts processes of one issuer on one new database. They are stopped at the end of the file, whatever happens. */
 export async function deploy({
   command = 'serve',
@@ -33,6 +35,7 @@ export async function deploy({
   const port = await freePort();
   const issuer = `http://localhost:${port}`;
   const test = await testApp({ config: { ISSUER: issuer, SECRET_KEYS: [SECRET_KEY] } });
+  open.add(test);
   await prepare?.(test);
   const env = { DATABASE_URL: test.database.url, ISSUER: issuer, ...extra };
   const start = async (index: number): Promise<Server> =>
@@ -45,13 +48,19 @@ export async function deploy({
     env,
     async close() {
       await Promise.all(servers.map((server) => server.stop()));
+      open.delete(test);
       await test.close();
     },
   };
 }
 
 /** To be called once in a file that starts servers. */
-export const stopServersAfterwards = (): void => afterAll(stopServers);
+export const stopServersAfterwards = (): void =>
+  afterAll(async () => {
+    await stopServers();
+    for (const test of open) await test.close();
+    open.clear();
+  });
 
 /** A client, and a person who has signed in and allowed it everything: from here on /authorize answers at once. */
 export async function aConsentedClient({

@@ -7,6 +7,7 @@ import type { TestProject } from 'vitest/node';
 import { startPostgres } from '../../src/platform/postgres/index.ts';
 import { openDb, type Connection } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { makeKeys } from './made-keys.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,6 +16,7 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const keys = makeKeys();
   const given = process.env['TEST_DATABASE_URL'];
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-test-'));
   // Postgres runs under another uid than root's, and has to get in.
@@ -29,6 +31,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await migrate(db);
   await db.destroy();
   project.provide('database', { connection, template });
+  project.provide('keys', await keys);
 
   return async () => {
     const { rows } = await sql<{ datname: string }>`

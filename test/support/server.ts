@@ -100,7 +100,8 @@ export async function stopServers(): Promise<void> {
 }
 
 function launch(command: string, port: number, env: Record<string, string | undefined>): Server {
-  const inherited = Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG'].map((name) => [name, process.env[name]]));
+  const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'NODE_COMPILE_CACHE'];
+  const inherited = Object.fromEntries(names.map((name) => [name, process.env[name]]));
   const https = env['TLS_CERT_FILE'] !== undefined;
   const origin = `${https ? 'https' : 'http'}://localhost:${port}`;
   const issuer = env['ISSUER'] ?? origin;

@@ -10,7 +10,7 @@ let at: TestApp;
 let ada: User;
 let disabled: User;
 beforeAll(async () => {
-  at = await testApp();
+  at = await testApp({ hashing: 'anew' });
   ada = await aUser(at);
   disabled = await aUser(at);
   await setDisabled(at.deps, disabled.sub, true, BY, at.clock.now());

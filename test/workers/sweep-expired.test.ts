@@ -1,6 +1,6 @@
 /** The sweeper: only what is past its retention goes, in small batches, and no replay is forgotten while its grant can live. */
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { configWith } from '../../src/config.ts';
 import { bucketOf } from '../../src/store/handle.ts';
 import { sweep } from '../../src/store/sweep.ts';
@@ -194,6 +194,7 @@ test('decided: the audit log goes after AUDIT_RETENTION, and answers for an Idem
 
 test('house rule: a job never runs twice at once, a failure waits for the next turn, and stopping waits for the running', async () => {
   vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   let running = 0;
   let most = 0;
   let turns = 0;
