@@ -84,7 +84,10 @@ export type Actor = Requester | { actor: string } | (Requester & { actor: string
 
 /** Appends an audit row. */
 export const record = (db: Db | Trx, event: AuditEvent, by: Actor, now: Date): Promise<void> =>
-  append(db, { at: now, ...event, ...whoOf(by) });
+  append(db, rowOf(event, by, now));
+
+/** The row of an event, for a statement that writes it along with what it records. */
+export const rowOf = (event: AuditEvent, by: Actor, now: Date): AuditRow => ({ at: now, ...event, ...whoOf(by) });
 
 const whoOf = (by: Actor): Partial<Pick<AuditRow, 'actor' | 'ip' | 'request_id'>> => ({
   ...('actor' in by && { actor: by.actor }),

@@ -1,5 +1,6 @@
 /** Grants: the root row of one authorization. `revoked_at` on it ends its code, its refresh tokens and its access tokens. */
 import { sql, type RawBuilder, type Selectable } from 'kysely';
+import type { AuditRow } from './audit-log.ts';
 import type { Db, Trx } from './db.ts';
 import { bucketOf, bucketOfId } from './handle.ts';
 import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './listing.ts';
@@ -135,6 +136,31 @@ export async function revoke(
       returning client_id, sub`,
   );
   return revoked;
+}
+
+/** Revokes one grant of a client and writes down that it was asked for, in one statement; its person is whose the grant was. */
+export async function revokeNoting(
+  db: Db,
+  grant_id: string,
+  client_id: string,
+  why: RevokedFor,
+  { at, event, sub = null, actor = null, ip = null, request_id = null, detail = {} }: AuditRow,
+  now: Date,
+): Promise<void> {
+  const expires_bucket = bucketOfId(grant_id) ?? null;
+  await write(
+    db,
+    prepared`
+      with revoked as (
+        update grants set revoked_at = ${now}, revoked_for = ${why}
+        where expires_bucket = ${expires_bucket}::int and grant_id = ${grant_id}
+          and client_id is not distinct from ${client_id} and coalesce(revoked_at, 'infinity') = 'infinity'
+        returning sub
+      )
+      insert into audit_events (at, event, sub, client_id, actor, ip, request_id, detail)
+      values (${at}, ${event}, coalesce((select sub from revoked), ${sub}), ${client_id}, ${actor}, ${ip}, ${request_id},
+        ${JSON.stringify(detail)})`,
+  );
 }
 
 /** Ends what sessions gave, but for grants with offline_access, which outlive them. Returns how many. */

@@ -1,6 +1,6 @@
 /** Revocation (RFC 7009): a client gives back what it holds. Another's token is answered like an unknown one. */
 import type { Deps } from '../deps.ts';
-import { record, type Actor, type Requester } from '../events/index.ts';
+import { record, rowOf, type Actor, type Requester } from '../events/index.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import type { Client } from '../store/clients.ts';
 import { transact, type Trx } from '../store/db.ts';
@@ -32,19 +32,21 @@ export const findTarget = (deps: Needs, token: string, now: Date): Promise<Targe
   token.includes('.') ? jwtTarget(deps, token, now) : handleTarget(deps, token, now);
 
 /** Ends it: the whole grant, or the one token that has none. */
-export const endTarget = (
+export async function endTarget(
   { db }: Pick<Deps, 'db'>,
   { client_id, sub, gid, jti, end }: Target,
   why: 'revocation' | 'operator',
   by: Actor,
   now: Date,
-): Promise<void> =>
-  transact(db, async (trx) => {
-    const revoked = gid === undefined ? undefined : await grants.revoke(trx, gid, { client_id }, why, now);
-    if (gid === undefined) await end(trx);
-    const detail = { ...(gid !== undefined && { gid }), ...(jti !== undefined && { jti }) };
-    await record(trx, { event: 'authorization_revoked', sub: revoked?.sub ?? sub ?? null, client_id, detail }, by, now);
+): Promise<void> {
+  const detail = { ...(gid !== undefined && { gid }), ...(jti !== undefined && { jti }) };
+  const event = { event: 'authorization_revoked', sub: sub ?? null, client_id, detail } as const;
+  if (gid !== undefined) return grants.revokeNoting(db, gid, client_id, why, rowOf(event, by, now), now);
+  await transact(db, async (trx) => {
+    await end(trx);
+    await record(trx, event, by, now);
   });
+}
 
 async function jwtTarget(deps: Needs, token: string, now: Date): Promise<Target | undefined> {
   const claims = await readAccessTokenJwt(deps, token, now);

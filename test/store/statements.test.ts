@@ -179,6 +179,13 @@ describe('what a token means', () => {
     expect(await introspect(at, client, tokens.refresh_token)).toMatchObject({ active: true });
   });
 
+  test('a grant is revoked, and that is written down, in one statement; by a refresh token it is found first', async () => {
+    const revoke = (token: string) => (): ReturnType<typeof postForm> =>
+      postForm(at, '/revoke', { token, ...credentials(client) });
+    expect(await costOf(revoke(tokens.access_token))).toEqual([1, 1]);
+    expect(await costOf(revoke(tokens.refresh_token))).toEqual([2, 1]);
+  });
+
   test('introspection of a token of no grant is one read', async () => {
     const service = await aService(at);
     const grant = await postForm(at, '/token', { grant_type: 'client_credentials', ...credentials(service) });
