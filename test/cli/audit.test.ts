@@ -1,18 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { posternOn, type Postern } from '../support/command.ts';
+import { commandsOn, type Postern } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { stopServers } from '../support/server.ts';
 
 let database: TestDatabase;
 let postern: Postern;
 beforeAll(async () => {
   database = await createTestDatabase();
-  postern = posternOn(database);
+  postern = await commandsOn(database);
 });
-afterAll(async () => {
-  await database.close();
-  await stopServers();
-});
+afterAll(() => database.close());
 
 test('clients disable and enable, and the audit log that says who did', async () => {
   await postern(['clients', 'create', '--client-id', 'shop', '--redirect-uri', 'https://shop.example.test/cb', '-q']);

@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testApp, type TestApp } from '../support/app.ts';
-import { posternOn, type Postern } from '../support/command.ts';
+import { commandsOn, posternOn, type Postern } from '../support/command.ts';
 import { aClient, aUser, authorizationUrl, postForm, TestBrowser, type AClient } from '../support/fixtures.ts';
+import { SECRET_KEY } from '../support/server.ts';
 
 let at: TestApp;
 let postern: Postern;
 let client: AClient;
 beforeAll(async () => {
-  at = await testApp();
-  postern = posternOn(at.database);
+  at = await testApp({ config: { SECRET_KEYS: [SECRET_KEY] } });
+  postern = await commandsOn(at.database);
   client = await aClient(at);
 });
 afterAll(() => at.close());
@@ -62,7 +63,7 @@ describe('explain', () => {
     expect([unknown.code, unknown.stdout]).toEqual([3, '']);
     expect(unknown.problems[0]).toBe('error: there is no refusal with the request id nothing-like-it');
     expect(unknown.stderr).toContain('604800 seconds ago (REFUSAL_RETENTION)');
-    const off = await postern(['explain', 'nothing-like-it'], { env: { REFUSAL_RETENTION: '0' } });
+    const off = await posternOn(at.database)(['explain', 'nothing-like-it'], { env: { REFUSAL_RETENTION: '0' } });
     expect([off.code, off.problems[1]]).toEqual([3, 'error: REFUSAL_RETENTION is 0: nothing is kept']);
     expect((await postern(['explain', 'nothing-like-it', '--recent'])).code).toBe(2);
   });

@@ -79,7 +79,7 @@ export async function commandsOn(database: TestDatabase): Promise<Postern> {
     const restore = replaceStreams(stdin, out, err);
     try {
       const code = await run(args, { start, open: (work) => work(opened), reach: nobody });
-      return ranWith(code ?? null, out.join(''), err.join(''));
+      return ranWith(code ?? 0, out.join(''), err.join(''));
     } finally {
       restore();
     }
