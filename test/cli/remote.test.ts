@@ -341,7 +341,7 @@ describe('what does not work', () => {
   });
 });
 
-test('a process speaks to a server, with a secret from a file', { timeout: 60_000 }, async () => {
+test('a process speaks to a server, with a secret from a file', async () => {
   const database = await createTestDatabase();
   const [server, made] = await Promise.all([
     startServer({ env: { DATABASE_URL: database.url } }),

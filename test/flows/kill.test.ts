@@ -100,6 +100,4 @@ test.each([
       .execute();
     expect(grants, 'grants whose code is used and which have no refresh token').toEqual([]);
   },
-  // Each kill is a start of the server, which takes seconds where others want the processor too.
-  90_000,
 );

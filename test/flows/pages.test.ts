@@ -27,7 +27,6 @@ test.each([
   ['dark', 320],
 ] as const)(
   'WCAG 2.2 AA: axe finds nothing in %s at %i px, nothing scrolls sideways, the console is silent',
-  { timeout: 60_000 },
   async (colorScheme, width) => {
     const visit = await openVisit(browser, { colorScheme, width });
     const seen: Record<string, number> = {};

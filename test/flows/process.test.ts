@@ -224,7 +224,7 @@ describe('stopping', () => {
 
   test(
     'F9: two processes restarted one after the other answer every request that is tried on both',
-    { timeout: 30_000 },
+    { timeout: 90_000 },
     async () => {
       const two = await Promise.all([startServer({ env: deployment.env }), startServer({ env: deployment.env })]);
       const statuses = new Set<number>();

@@ -117,9 +117,9 @@ test('ASVS 15.3.6: __proto__ and constructor are names like any other', () => {
 test('64 KiB of any one character in a value are read or refused in at most 100 ms', () => {
   for (const character of ['a', '%', '.', '+', '&', '=', '%41', '%00', '%C3']) {
     const text = `code=${character.repeat(Math.floor(65_000 / character.length))}`;
-    const start = process.cpuUsage();
+    const start = process.threadCpuUsage();
     expect(refusalOf(text)).toBeOneOf([undefined, 'invalid_request']);
-    expect(process.cpuUsage(start).user / 1000, character).toBeLessThan(100);
+    expect(process.threadCpuUsage(start).user / 1000, character).toBeLessThan(100);
   }
 });
 

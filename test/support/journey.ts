@@ -79,7 +79,7 @@ export async function openVisit(browser: Browser, options: VisitOptions = {}): P
   const viewport = { width, height: width < 600 ? 640 : 800 };
   const context = await browser.newContext({ javaScriptEnabled, colorScheme, viewport });
   // A step that does not come is a failure, and soon.
-  context.setDefaultTimeout(5000);
+  context.setDefaultTimeout(20_000);
   const page = await context.newPage();
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(String(error)));

@@ -66,7 +66,7 @@ export function holdPostgres(
 }
 
 /** Waits until it holds; fails after `ms`. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
+export async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
   for (const deadline = Date.now() + ms; !(await holds());) {
     if (Date.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));

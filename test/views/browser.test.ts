@@ -29,7 +29,7 @@ async function open({ colorScheme = 'light', width = 320, javaScriptEnabled = tr
 }
 
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-  test('axe finds nothing on any page at 320 px, and none scrolls sideways', { timeout: 60_000 }, async () => {
+  test('axe finds nothing on any page at 320 px, and none scrolls sideways', async () => {
     const page = await open({ colorScheme });
     for (const name of names) {
       await page.goto(`${origin}/${name}`);

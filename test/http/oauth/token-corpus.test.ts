@@ -108,9 +108,9 @@ describe.each(GRANTS)('grant_type=%s', (grant_type) => {
   test.each(names)('%s of 60 KiB is refused in at most 100 ms of work', async (name) => {
     for (const character of ['a', '.', '%20', '%C3%A4']) {
       const raw = `${name}=${character.repeat(Math.floor(60_000 / character.length))}`;
-      const start = process.cpuUsage();
+      const start = process.threadCpuUsage();
       const answer = await postRaw(at, '/token', withRaw(requests[grant_type], name, raw));
-      expect(process.cpuUsage(start).user / 1000).toBeLessThan(100);
+      expect(process.threadCpuUsage(start).user / 1000).toBeLessThan(100);
       expect([400, 401]).toContain(answer.statusCode);
       expect(answer.json<{ error: string }>().error).toMatch(/^invalid_/);
     }
