@@ -1,5 +1,9 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
+
+/** `--sequence.shuffle.files` is there to find tests that count on an order. */
+const isShuffled = process.argv.some((argument) => argument.includes('shuffle'));
 
 export default defineConfig({
   test: {
@@ -14,5 +18,6 @@ export default defineConfig({
     maxWorkers: 2,
     // To load and build everything anew costs a file a second of processor time. What one changes, it puts back.
     isolate: false,
+    sequence: isShuffled ? {} : { sequencer: LongestFirst },
   },
 });
