@@ -42,7 +42,9 @@ export const checks = {
   async connections({ deps: { db, config } }) {
     const most = await connectionLimit(db);
     const { WORKERS } = config;
-    const wanted = WORKERS === 1 ? connectionsOf(config) : connectionsOf(config) * (WORKERS + 2);
+    // Those that answer, the primary, and one that starts; each has one more, to listen for changes.
+    const processes = WORKERS === 1 ? 1 : WORKERS + 2;
+    const wanted = (connectionsOf(config) + 1) * processes;
     if (wanted < most) return [ok(`one server has up to ${wanted}, Postgres ${most}`)];
     const said = `one server may want ${wanted}, and Postgres has ${most} in all`;
     return [warning(said, 'raise max_connections of Postgres, or lower DATABASE_POOL_SIZE or WORKERS')];

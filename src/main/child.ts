@@ -8,6 +8,7 @@ import { configWith, connectionsOf, loadConfig, type Config, type Mode } from '.
 import type { Deps } from '../deps.ts';
 import { createLog } from '../platform/log.ts';
 import { startWorkers } from '../workers/index.ts';
+import { followChanges } from './changes.ts';
 import { DRAIN_MS, openDeps, settle, startWatching } from './deps.ts';
 import { openDoor, type Door } from './door.ts';
 import { asOrder, type Order, type Report, type Start } from './line.ts';
@@ -20,6 +21,7 @@ const report = (message: Report, then: () => void = () => {}): void =>
 interface Running {
   deps: Deps;
   door: Door;
+  stopFollowing: () => Promise<void>;
   stopWorkers: () => Promise<void>;
 }
 
@@ -31,8 +33,9 @@ async function run({ SECRET_KEYS, connection }: Start): Promise<Running> {
   const { deps, jobs } = await openDeps(config, connection, { log, connections: connectionsOf(config), watched });
   await deps.keys.reload();
   if (config.METRICS_PORT !== 0) (await import('../http/metrics.ts')).watch(deps, { backlog: false });
+  const stopFollowing = followChanges(deps, connection);
   const door = await openDoor(deps);
-  return { deps, door, stopWorkers: startWorkers(deps, jobs, ['each']) };
+  return { deps, door, stopFollowing, stopWorkers: startWorkers(deps, jobs, ['each']) };
 }
 
 let running: Running | undefined;
@@ -41,9 +44,10 @@ let ready = false;
 const left = Promise.withResolvers<void>();
 
 let closed: Promise<void> | undefined;
-async function close({ deps, door, stopWorkers }: Running): Promise<void> {
+async function close({ deps, door, stopFollowing, stopWorkers }: Running): Promise<void> {
   await door.close({ ready });
   await settle(deps, stopWorkers);
+  await stopFollowing();
   await deps.db.destroy();
   // A connection that was dealt to us before we said so is on its way: it is sent back, and another process gets it.
   report({ postern: 'done', snapshot: await deps.metrics.snapshot() });

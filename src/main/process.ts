@@ -12,6 +12,7 @@ import { disciplinedClock } from '../platform/clock.ts';
 import { createLog } from '../platform/log.ts';
 import { ensureSecretFile, readSecretFile } from '../platform/secret-file.ts';
 import { startWorkers } from '../workers/index.ts';
+import { followChanges } from './changes.ts';
 import type { Crew } from './cluster.ts';
 import { migrateWith, openDatabase, prepareSchema } from './database.ts';
 import { DRAIN_MS, openDeps, secretFileOf, settle, startWatching } from './deps.ts';
@@ -61,6 +62,7 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     if (mode === 'dev') await seed(deps, deps.clock());
     const scrapes = await listenForMetrics(deps, crew);
     ends.push(async () => scrapes?.close());
+    ends.push(followChanges(deps, connection));
     const stopWorkers = startWorkers(deps, jobs);
     ends.push(() => settle(deps, stopWorkers));
     const { SECRET_KEYS } = config;
