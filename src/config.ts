@@ -1,6 +1,7 @@
 /** The environment, read once into a frozen Config. The only reader of process.env; every problem is reported at once. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { contextsProblem } from './protocol/acr.ts';
 import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
@@ -8,13 +9,13 @@ import { DECRYPTION_ALGS } from './protocol/key-alg.ts';
 import { isAdminScope } from './protocol/scope.ts';
 import { SIGNING_ALGS } from './protocol/signing-alg.ts';
 
-const integer = (min: number, max: number, fallback: number) =>
+const number = (min: number, max: number) =>
   z
     .string()
     .regex(/^-?\d{1,15}$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.number().min(min).max(max))
-    .default(fallback);
+    .pipe(z.number().min(min).max(max));
+const integer = (min: number, max: number, fallback: number) => number(min, max).default(fallback);
 const seconds = integer;
 const list = z.string().transform((text) =>
   text
@@ -46,11 +47,14 @@ const TRACES_SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
+const MAX_WORKERS = 256;
+
 const environment = z.object({
   NODE_ENV: z.string().optional(),
   ISSUER: z.string().optional(),
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: integer(0, 65_535, 3000),
+  WORKERS: number(1, MAX_WORKERS).optional(),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
@@ -147,8 +151,10 @@ export const VARIABLES = Object.keys(environment.shape).filter((name) => name !=
 
 export type Mode = 'dev' | 'serve' | 'command';
 
-export interface Config extends Readonly<Omit<z.infer<typeof environment>, 'SECRET_KEYS' | 'ISSUER'>> {
+export interface Config extends Readonly<Omit<z.infer<typeof environment>, 'SECRET_KEYS' | 'ISSUER' | 'WORKERS'>> {
   readonly mode: Mode;
+  /** Processes that answer requests. */
+  readonly WORKERS: number;
   /** Absolute, no trailing slash; may have a path. */
   readonly ISSUER: string;
   readonly SECRET_KEYS: readonly string[];
@@ -201,8 +207,11 @@ export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env):
       problems.push('SECRET_KEYS is not set: e.g. the output of `openssl rand -base64 32`');
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  return Object.freeze({ ...rest, mode, ISSUER: issuer, SECRET_KEYS: Object.freeze(SECRET_KEYS) });
+  const WORKERS = rest.WORKERS ?? usualWorkers(mode === 'command' ? likelyMode(source) : mode);
+  return Object.freeze({ ...rest, WORKERS, mode, ISSUER: issuer, SECRET_KEYS: Object.freeze(SECRET_KEYS) });
 }
+
+const usualWorkers = (mode: Mode): number => (mode === 'serve' ? Math.min(availableParallelism(), MAX_WORKERS) : 1);
 
 /** NAME_FILE stands in for NAME, so that secrets can come from mounted files. Empty variables count as unset. */
 function withFiles(
@@ -289,6 +298,16 @@ export function tracesEndpoint(config: Config): string | undefined {
   if (base === undefined && OTEL_TRACES_EXPORTER === undefined) return undefined;
   return `${(base ?? 'http://localhost:4318').replace(/\/$/, '')}/v1/traces`;
 }
+
+/** Fewest connections of a process: one for a transaction, one for what is asked beside it. */
+const FEWEST = 2;
+
+/**
+ * How many connections each process of a server may have, so that together they have DATABASE_POOL_SIZE: those that answer
+ * requests, the primary, and the one that starts before another ends.
+ */
+export const connectionsOf = ({ DATABASE_POOL_SIZE, WORKERS }: Config): number =>
+  WORKERS === 1 ? DATABASE_POOL_SIZE : Math.max(FEWEST, Math.floor(DATABASE_POOL_SIZE / (WORKERS + 2)));
 
 /** As which server this environment is meant, by what it sets: only production needs an issuer or a database. */
 export function likelyMode(source: NodeJS.ProcessEnv = process.env): 'dev' | 'serve' {

@@ -1,9 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   ConfigError,
+  connectionsOf,
   describeConfig,
   loadConfig,
   tracesEndpoint,
@@ -59,6 +60,23 @@ test('spec.md §Resources: the indicated lifetimes: codes 30 to 60 seconds, acce
   within(config.ACCESS_TOKEN_TTL, 60, 86_400);
   within(config.ID_TOKEN_TTL, 60, 3600);
   within(config.REFRESH_TOKEN_TTL, 86_400, 90 * 86_400);
+});
+
+test('contract: WORKERS is 1 in development and all cores in production; what is set wins', () => {
+  const cores = availableParallelism();
+  expect([loadConfig('dev', {}).WORKERS, loadConfig('serve', PRODUCTION).WORKERS]).toEqual([1, cores]);
+  // As `config print` shows it: as what this environment is meant.
+  expect([loadConfig('command', {}).WORKERS, loadConfig('command', PRODUCTION).WORKERS]).toEqual([1, cores]);
+  for (const mode of ['dev', 'serve', 'command'] as const) {
+    expect(loadConfig(mode, { ...(mode === 'dev' ? {} : PRODUCTION), WORKERS: '3' }).WORKERS).toBe(3);
+  }
+  expect(problemsOf('dev', { WORKERS: '0' })).toEqual([expect.stringContaining('WORKERS is "0"')]);
+  expect(problemsOf('dev', { WORKERS: '257' })).toHaveLength(1);
+});
+
+test('decided: the processes of a server share DATABASE_POOL_SIZE, with the primary and one that is just starting', () => {
+  const of = (WORKERS: string, size: string) => connectionsOf(loadConfig('dev', { WORKERS, DATABASE_POOL_SIZE: size }));
+  expect([of('1', '20'), of('2', '20'), of('8', '100'), of('64', '20')]).toEqual([20, 5, 10, 2]);
 });
 
 test('contract: the issuer follows PORT, and TLS', () => {

@@ -16,6 +16,7 @@ export async function startPostern(
     ISSUER: `http://localhost:${port}`,
     SECRET_KEYS: 'a secret key for the benchmark of forty characters',
     LOG_LEVEL: log_level,
+    WORKERS: '1',
     LOGIN_RATE_LIMIT: '0',
     AUTHORIZE_RATE_LIMIT: '0',
     METRICS_PORT: '0',

@@ -1,11 +1,12 @@
 /** What `doctor` looks at, one row a check. Each finding that is not fine says what to do about it. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { connectionsOf } from '../config.ts';
 import { isSaltReadable, keyStates, unreadableKeys } from '../keys/index.ts';
 import { isPublic } from '../protocol/client-metadata.ts';
 import { isLoopbackHost, isWebUri } from '../protocol/redirect-uri.ts';
 import * as clients from '../store/clients.ts';
-import { databaseTime, databaseVersion } from '../store/db.ts';
+import { connectionLimit, databaseTime, databaseVersion } from '../store/db.ts';
 import * as keys from '../store/keys.ts';
 import { pendingMigrations } from '../store/migrate.ts';
 import * as resources from '../store/resources.ts';
@@ -38,6 +39,17 @@ export const basics = {
 } as const satisfies Record<string, Check>;
 
 export const checks = {
+  async connections({ deps: { db, config } }) {
+    const most = await connectionLimit(db);
+    const { WORKERS } = config;
+    // Those that answer, the primary, and one that starts; each has one more, to listen for changes.
+    const processes = WORKERS === 1 ? 1 : WORKERS + 2;
+    const wanted = (connectionsOf(config) + 1) * processes;
+    if (wanted < most) return [ok(`one server has up to ${wanted}, Postgres ${most}`)];
+    const said = `one server may want ${wanted}, and Postgres has ${most} in all`;
+    return [warning(said, 'raise max_connections of Postgres, or lower DATABASE_POOL_SIZE or WORKERS')];
+  },
+
   async clock({ deps: { db }, machineTime }) {
     const before = machineTime().getTime();
     const theirs = (await databaseTime(db)).getTime();

@@ -13,7 +13,7 @@ import { outstanding } from '../store/logout-notices.ts';
 import { overdueSince } from '../store/sweep.ts';
 
 type Sources = Parameters<Deps['metrics']['watch']>[0];
-type Backlog = Awaited<ReturnType<Sources['backlog']>>;
+type Backlog = Awaited<ReturnType<NonNullable<Sources['backlog']>>>;
 type Needs = Pick<Deps, 'clock' | 'db' | 'keys' | 'log' | 'metrics' | 'passwords'>;
 
 /** Milliseconds that a scrape waits for the database; then it is said to be away. */
@@ -23,17 +23,19 @@ const KEEP = 10;
 const MAX_CONNECTIONS = 16;
 const TIMEOUT_MS = 10_000;
 
-/** Has the metrics read what is not counted but looked at. */
-export function watch({ clock, db, keys, log, metrics, passwords }: Needs): void {
+/** Has the metrics read what is not counted but looked at; what is in the database in one process of a server alone. */
+export function watch({ clock, db, keys, log, metrics, passwords }: Needs, { backlog = true } = {}): void {
   metrics.watch({
     pool: () => poolState(db),
     passwords: () => passwords.load,
     keys: () => keys.ages(clock()),
-    backlog: sparing(
-      () => readBacklog(db, clock()),
-      () => clock().getTime(),
-      (error) => log.warn({ err: error }, 'the database did not answer for the metrics'),
-    ),
+    backlog: backlog
+      ? sparing(
+          () => readBacklog(db, clock()),
+          () => clock().getTime(),
+          (error) => log.warn({ err: error }, 'the database did not answer for the metrics'),
+        )
+      : undefined,
   });
 }
 

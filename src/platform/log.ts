@@ -25,12 +25,14 @@ export interface LogOptions {
   /** Standard error, for commands: their standard output is their answer. */
   stderr?: boolean;
   destination?: { write(line: string): void };
+  /** Every line says which process wrote it: where several of a server write to one place. */
+  pid?: number | undefined;
 }
 
-export function createLog({ level, pretty = false, stderr = false, destination }: LogOptions): Logger {
+export function createLog({ level, pretty = false, stderr = false, destination, pid }: LogOptions): Logger {
   const options = {
     level,
-    base: null,
+    base: pid === undefined ? null : { pid },
     redact: { paths: SECRET_NAMES.flatMap((name) => [`["${name}"]`, `*["${name}"]`]), censor: '(hidden)' },
     serializers: { err: serializeError },
   };

@@ -19,9 +19,18 @@ export interface Metrics {
   worked(worker: string, succeeded_at: Date | undefined): void;
   /** What is read whenever somebody asks for the text. */
   watch(sources: Sources): void;
+  /** Everything counted and read here, fit to be sent to another process. */
+  snapshot(): Promise<Snapshot>;
+  /** Has the text include what other processes counted. */
+  join(others: () => Promise<readonly Snapshot[]>): void;
+  /** What a process had counted that has ended: the text goes on including it, since counters never fall. */
+  inherit(snapshot: Snapshot): void;
   /** Everything, in the text format of Prometheus. */
   text(): Promise<{ content_type: string; body: string }>;
 }
+
+/** What one process counted, as the library has it. */
+export type Snapshot = readonly object[];
 
 /** States that are read, not counted. */
 export interface Sources {
@@ -31,8 +40,11 @@ export interface Sources {
   passwords(): { hashing: number; waiting: number };
   /** The keys in use, and for how many seconds each has been. */
   keys(): ReadonlyArray<{ alg: string; use: string; seconds: number }>;
-  /** What is left to do in the database; undefined when that is away. Bounded in time, and never throws. */
-  backlog(): Promise<Backlog | undefined>;
+  /**
+   * What is left to do in the database; undefined when that is away. Bounded in time, and never throws. Of the processes
+   * of a server one reads it.
+   */
+  backlog?: (() => Promise<Backlog | undefined>) | undefined;
 }
 
 /** Work that lies in the database. */
@@ -56,5 +68,8 @@ export const silence: Metrics = {
   queued: () => () => {},
   worked() {},
   watch() {},
+  snapshot: async () => [],
+  join() {},
+  inherit() {},
   text: async () => ({ content_type: 'text/plain', body: '' }),
 };

@@ -1,6 +1,6 @@
 /** Metrics by prom-client, which only this file knows: the one list of names, labels and buckets. */
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Metrics, Sources } from './metrics.ts';
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Metrics, Snapshot, Sources } from './metrics.ts';
 
 /** Seconds. A token takes a few milliseconds, a password some fifty, and no request more than thirty seconds. */
 const REQUEST_BUCKETS = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -21,8 +21,11 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
   const registers = [registry];
   const counter = (name: string, help: string, ...labelNames: string[]): Counter =>
     new Counter({ name, help, labelNames, registers });
+  // Several processes add up, unless they all speak of the same thing.
   const gauge = (name: string, help: string, ...labelNames: string[]): Gauge =>
-    new Gauge({ name, help, labelNames, registers });
+    new Gauge({ name, help, labelNames, registers, aggregator: 'sum' });
+  const common = (name: string, help: string, ...labelNames: string[]): Gauge =>
+    new Gauge({ name, help, labelNames, registers, aggregator: 'max' });
   const histogram = (name: string, help: string, buckets: number[], ...labelNames: string[]): Histogram =>
     new Histogram({ name, help, buckets, labelNames, registers });
 
@@ -40,7 +43,7 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
   const tokens = counter('postern_tokens_issued_total', 'Token responses, by what was exchanged.', 'grant_type');
   const waits = histogram('postern_password_wait_seconds', 'Waiting for a turn to hash a password.', QUEUE_BUCKETS);
   const turns = counter('postern_worker_runs_total', 'Turns of the workers.', 'worker', 'outcome');
-  const successes = gauge(
+  const successes = common(
     'postern_worker_last_success_timestamp_seconds',
     'When a worker last succeeded in this process.',
     'worker',
@@ -49,15 +52,28 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
   const poolWaiting = gauge('postern_db_pool_waiting', 'Requests waiting for a connection.');
   const hashing = gauge('postern_passwords_hashing', 'Passwords being hashed.');
   const waiting = gauge('postern_passwords_waiting', 'Passwords waiting to be hashed.');
-  const keyAges = gauge('postern_key_age_seconds', 'How long the active key has been in use.', 'alg', 'use');
-  const up = gauge('postern_database_up', 'Whether the database answered when it was last asked.');
-  const notices = gauge('postern_logout_notices', 'Notices of sign-outs: still to be delivered, or given up.', 'state');
-  const oldest = gauge('postern_logout_notices_oldest_seconds', 'Age of the oldest notice still to be delivered.');
-  const sweepLag = gauge('postern_sweep_lag_seconds', 'How overdue the oldest row is that should have been removed.');
+  const keyAges = common('postern_key_age_seconds', 'How long the active key has been in use.', 'alg', 'use');
+  const up = common('postern_database_up', 'Whether the database answered when it was last asked.');
+  const notices = common(
+    'postern_logout_notices',
+    'Notices of sign-outs: still to be delivered, or given up.',
+    'state',
+  );
+  const oldest = common('postern_logout_notices_oldest_seconds', 'Age of the oldest notice still to be delivered.');
+  const sweepLag = common('postern_sweep_lag_seconds', 'How overdue the oldest row is that should have been removed.');
 
   for (const grant_type of grants) tokens.inc({ grant_type }, 0);
   for (const error of errors) refusals.inc({ error }, 0);
   let sources: Sources | undefined;
+  let joined: (() => Promise<readonly Snapshot[]>) | undefined;
+  let inherited: Promise<Snapshot> | undefined;
+
+  async function snapshot(): Promise<Snapshot> {
+    if (sources) await read(sources);
+    const all = await registry.getMetricsAsJSON();
+    // What is not a number yet (the lag of a loop that has not turned) would be one of the sum's parts.
+    return all.map((one) => ({ ...one, values: one.values.filter(({ value }) => Number.isFinite(value)) }));
+  }
 
   async function read(from: Sources): Promise<void> {
     const { total, idle, waiting: asking } = from.pool();
@@ -69,11 +85,11 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
     waiting.set(passwords.waiting);
     keyAges.reset();
     for (const { alg, use, seconds } of from.keys()) keyAges.set({ alg, use }, seconds);
-    const backlog = await from.backlog();
-    up.set(backlog ? 1 : 0);
+    const backlog = await from.backlog?.();
     // Not what was true before the database went away: no sample is better than an old one.
     notices.reset();
-    for (const one of [oldest, sweepLag]) one.remove();
+    for (const one of [up, oldest, sweepLag]) one.remove();
+    if (from.backlog) up.set(backlog ? 1 : 0);
     if (!backlog) return;
     notices.set({ state: 'waiting' }, backlog.logout_waiting);
     notices.set({ state: 'dead' }, backlog.logout_dead);
@@ -98,9 +114,28 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
       if (succeeded_at) successes.set({ worker }, succeeded_at.getTime() / 1000);
     },
     watch: (given) => void (sources = given),
+    snapshot,
+    join: (others) => void (joined = others),
+    inherit(ended) {
+      const [before, counts] = [inherited, ended.filter(isCount)];
+      inherited = (async () => (before ? merged([await before, counts]).getMetricsAsJSON() : counts))();
+    },
     async text() {
-      if (sources) await read(sources);
-      return { content_type: registry.contentType, body: await registry.metrics() };
+      const { contentType: content_type } = registry;
+      if (!joined) {
+        if (sources) await read(sources);
+        return { content_type, body: await registry.metrics() };
+      }
+      // Asked for before the others: who ends meanwhile is counted once.
+      const past = inherited;
+      const all = [await snapshot(), ...(await joined()), ...(past ? [await past] : [])];
+      return { content_type, body: await merged(all).metrics() };
     },
   };
 }
+
+const merged = (all: readonly Snapshot[]): Registry => AggregatorRegistry.aggregate([...all]);
+
+/** Of a process that has ended, what it was at the end is over; what it counted is not. */
+const isCount = (metric: object): boolean =>
+  'type' in metric && (metric.type === 'counter' || metric.type === 'histogram');

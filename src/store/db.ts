@@ -138,6 +138,14 @@ export async function databaseVersion(db: Db): Promise<{ name: string; number: n
   return rows[0]!;
 }
 
+/** How many connections Postgres keeps for all who are no superusers. */
+export async function connectionLimit(db: Db): Promise<number> {
+  const { rows } = await sql<{ most: number }>`
+    select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+      - coalesce(current_setting('reserved_connections', true)::int, 0) as most`.execute(db);
+  return rows[0]!.most;
+}
+
 /** The database's own time: what the process clock is disciplined against. */
 export async function databaseTime(db: Db): Promise<Date> {
   const { rows } = await sql<{ at: Date }>`select clock_timestamp() as at`.execute(db);

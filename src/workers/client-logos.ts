@@ -3,6 +3,7 @@ import { fetchLogos } from '../clients/logos.ts';
 import type { Worker } from './worker.ts';
 
 export const clientLogos = (deps: Parameters<typeof fetchLogos>[0]): Worker => ({
+  where: 'once',
   every: 5,
   async run() {
     while ((await fetchLogos(deps)) > 0);

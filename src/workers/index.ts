@@ -39,12 +39,20 @@ export const workers = {
   'sweep-expired': sweepExpired,
 } as const satisfies Record<string, Make>;
 
-/** Starts every job, and those that come with the process; the returned function stops them and waits for those running. */
-export function startWorkers(deps: Needs, more: Readonly<Record<string, Worker>> = {}): () => Promise<void> {
+/**
+ * Starts every job, and those that come with the process: all of them, or where other processes answer requests beside
+ * the first, only those of `each`. The returned function stops them and waits for those running.
+ */
+export function startWorkers(
+  deps: Needs,
+  more: Readonly<Record<string, Worker>> = {},
+  here: ReadonlyArray<Worker['where']> = ['each', 'once'],
+): () => Promise<void> {
   const running = new Set<Promise<void>>();
   const timers: NodeJS.Timeout[] = [];
   const jobs = { ...Object.fromEntries(Object.entries(workers).map(([name, make]) => [name, make(deps)])), ...more };
-  for (const [name, { every, run }] of Object.entries(jobs)) {
+  for (const [name, { where, every, run }] of Object.entries(jobs)) {
+    if (!here.includes(where)) continue;
     let busy = false;
     const turn = async (): Promise<void> => {
       if (busy) return;

@@ -6,6 +6,7 @@ import type { Worker } from './worker.ts';
 const BY = { actor: 'reap-clients' };
 
 export const reapClients = (deps: Pick<Deps, 'db' | 'clock'>): Worker => ({
+  where: 'once',
   every: 3600,
   async run() {
     while ((await reapUnused(deps, BY, deps.clock())) > 0);

@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import type { Worker } from './worker.ts';
 
 export const reloadKeys = ({ keys, log }: Pick<Deps, 'keys' | 'log'>): Worker => ({
+  where: 'each',
   every: 5,
   async run() {
     const { unreadable } = await keys.reload();

@@ -6,6 +6,7 @@ import type { Worker } from './worker.ts';
 const BY = { actor: 'rotate-keys' };
 
 export const rotateKeys = (deps: Pick<Deps, 'config' | 'db' | 'secrets' | 'keys' | 'clock'>): Worker => ({
+  where: 'once',
   every: 60,
   async run() {
     if (await keepKeys(deps, BY, deps.clock())) await deps.keys.reload();

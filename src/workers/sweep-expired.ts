@@ -10,6 +10,7 @@ import type { Worker } from './worker.ts';
 const TRIMMED = 10_000;
 
 export const sweepExpired = ({ config, db, clock }: Pick<Deps, 'config' | 'db' | 'clock'>): Worker => ({
+  where: 'once',
   every: 600,
   async run() {
     const now = clock();

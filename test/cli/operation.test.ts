@@ -127,7 +127,7 @@ describe('keys', () => {
 });
 
 describe('doctor', () => {
-  const production = { ISSUER: 'https://id.example.test' };
+  const production = { ISSUER: 'https://id.example.test', WORKERS: '4', DATABASE_POOL_SIZE: '500' };
 
   test('finds what is wrong, and says what to do', async () => {
     const DATA_DIR = temporaryDirectory();
@@ -145,6 +145,7 @@ describe('doctor', () => {
       /^ok configuration: /,
       /^ok database: PostgreSQL \d+/,
       /^ok migrations: /,
+      /^warning connections: one server may want 504, and Postgres has \d+ in all$/,
       /^ok clock: /,
       /^error keys: \S+ cannot be opened with SECRET_KEYS$/,
       /^error files: \S+secret-keys: /,

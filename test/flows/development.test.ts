@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { fetch } from 'undici';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { stopServersAfterwards } from '../support/deployment.ts';
+import { until } from '../support/postgres-process.ts';
+import { descendants, isRunning } from '../support/processes.ts';
 import { freePort, runServer, startServer, temporaryDirectory, type Server } from '../support/server.ts';
 import { postTo, Visitor, type Answer } from '../support/visitor.ts';
 
@@ -131,12 +133,15 @@ describe('the data', () => {
   );
 });
 
-describe('an issuer with a path', () => {
+describe('an issuer with a path, and several processes', () => {
+  let running: Server;
+
   test('contract: every endpoint lives under it, and discovery is at all three places (RFC 8414 §3.1)', async () => {
     const other = await freePort();
     const ISSUER = `http://localhost:${other}/id/demo`;
     const DATA_DIR = join(temporaryDirectory(), 'data');
-    const running = await startServer({ command: 'dev', port: other, env: { ...AS_IT_COMES, DATA_DIR, ISSUER } });
+    const several = { ...AS_IT_COMES, DATA_DIR, ISSUER, WORKERS: '2' };
+    running = await startServer({ command: 'dev', port: other, env: several });
     for (const path of [
       '/id/demo/.well-known/openid-configuration',
       '/.well-known/openid-configuration/id/demo',
@@ -150,6 +155,14 @@ describe('an issuer with a path', () => {
       expect((await fetch(running.origin + path)).status, path).toBe(200);
     }
     expect((await fetch(`${running.origin}/token`, { method: 'POST' })).status).toBe(404);
-    await running.stop();
+  });
+
+  test('contract: the primary owns Postgres; killed with SIGKILL it leaves neither that nor any process', async () => {
+    await until('the banner', () => bannerOf(running).length > 1);
+    const all = descendants(running.pid);
+    // Two that answer, the watchdog, and those of Postgres.
+    expect(all.length).toBeGreaterThan(5);
+    process.kill(running.pid, 'SIGKILL');
+    await until('all are gone', () => !all.some(isRunning));
   });
 });

@@ -160,6 +160,13 @@ describe('connections', () => {
   });
 });
 
+test('decided: SIGHUP to a single process is no end: it says why nothing happens, and goes on', async () => {
+  const [server] = deployment.servers;
+  process.kill(server!.pid, 'SIGHUP');
+  await until('it says so', () => server!.output().includes('SIGHUP restarts processes one by one'));
+  expect((await fetch(`${server!.issuer}/readyz`)).status).toBe(200);
+});
+
 describe('stopping', () => {
   test('F9: SIGTERM under a keep-alive load: every request is answered, none with 5xx, and clients are told to leave', async () => {
     const server = await startServer({ env: deployment.env });

@@ -4,6 +4,8 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { listenForScrapes, watch } from '../../src/http/metrics.ts';
+import type { Metrics, Snapshot } from '../../src/platform/metrics.ts';
+import { createMetrics } from '../../src/platform/prometheus.ts';
 import { openDb } from '../../src/store/db.ts';
 import { startWorkers } from '../../src/workers/index.ts';
 import { testApp, testClock, type TestApp } from '../support/app.ts';
@@ -148,6 +150,49 @@ test('metrics: the age of the active keys, the outbox and the lag of the sweeper
   expect(after('postern_db_pool_connections', { state: 'idle' })).toBeGreaterThan(0);
 });
 
+test('metrics: of several processes what was counted is added up, what they all speak of is said once, and who ends is not forgotten', async () => {
+  const [primary, one, other] = [createMetrics(), createMetrics({ process: true }), createMetrics()];
+  const pool = () => ({ total: 2, idle: 1, waiting: 0 });
+  const passwords = () => ({ hashing: 1, waiting: 0 });
+  const keys = (seconds: number) => () => [{ alg: 'RS256', use: 'sig', seconds }];
+  const backlog = async () => ({ logout_waiting: 3, logout_oldest: 40, logout_dead: 0, sweep_lag: 5 });
+  primary.watch({ pool, passwords, keys: keys(100), backlog });
+  for (const child of [one, other]) child.watch({ pool, passwords, keys: keys(99) });
+  const children = new Set([one, other]);
+  // As it comes through the line between processes.
+  const sent = async ({ snapshot }: Metrics) => JSON.parse(JSON.stringify(await snapshot())) as Snapshot;
+  primary.join(() => Promise.all([...children].map(sent)));
+
+  for (const child of [one, one, other]) child.answered('POST', '/token', 200, 0.02);
+  primary.worked('sweep-expired', new Date(5000));
+  one.worked('keep-refusals', new Date(7000));
+  other.worked('keep-refusals', new Date(6000));
+  const token = { method: 'POST', route: '/token' };
+  const now = sample(await textOf(primary));
+  expect(now('postern_http_requests_total', { ...token, status: '200' })).toBe(3);
+  expect(now('postern_http_request_duration_seconds_bucket', { ...token, le: '0.025' })).toBe(3);
+  expect(now('postern_http_request_duration_seconds_sum', token)).toBeCloseTo(0.06);
+  expect([now('postern_db_pool_connections', { state: 'idle' }), now('postern_passwords_hashing')]).toEqual([3, 3]);
+  expect(now('postern_key_age_seconds', { alg: 'RS256', use: 'sig' })).toBe(100);
+  expect([now('postern_database_up'), now('postern_sweep_lag_seconds')]).toEqual([1, 5]);
+  expect(now('postern_logout_notices', { state: 'waiting' })).toBe(3);
+  const last = 'postern_worker_last_success_timestamp_seconds';
+  expect([now(last, { worker: 'sweep-expired' }), now(last, { worker: 'keep-refusals' })]).toEqual([5, 7]);
+  const text = await textOf(primary);
+  expect(text).not.toMatch(/ (?:null|NaN|undefined)$/m);
+
+  for (const child of [one, other]) {
+    primary.inherit(await sent(child));
+    children.delete(child);
+  }
+  const later = sample(await textOf(primary));
+  expect(later('postern_http_requests_total', { ...token, status: '200' })).toBe(3);
+  expect(later('postern_http_request_duration_seconds_count', token)).toBe(3);
+  expect([later('postern_passwords_hashing'), later('postern_database_up')]).toEqual([1, 1]);
+});
+
+const textOf = async (metrics: Metrics): Promise<string> => (await metrics.text()).body;
+
 test('metrics: turns of the workers are counted, and when one last succeeded is said', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
@@ -155,7 +200,7 @@ test('metrics: turns of the workers are counted, and when one last succeeded is 
   const run = async (): Promise<void> => {
     if ((turns += 1) === 2) throw new Error('a bad day');
   };
-  const stop = startWorkers(at.deps, { brave: { every: 1, run } });
+  const stop = startWorkers(at.deps, { brave: { where: 'each', every: 1, run } });
   await vi.advanceTimersByTimeAsync(1000);
   const succeeded_at = at.clock.now().getTime() / 1000;
   at.clock.advance(30);

@@ -1,11 +1,11 @@
 /** A Postgres of one's own, durable, that can be stopped, crashed and paused while a server keeps its address. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { startPostgres, type PostgresOptions, type RunningPostgres } from '../../src/platform/postgres/index.ts';
 import { openDb, type Connection } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { TestDatabase } from './database.ts';
+import { descendants } from './processes.ts';
 import { temporaryDirectory } from './server.ts';
 
 export interface OwnPostgres extends TestDatabase {
@@ -46,7 +46,7 @@ export async function startOwnPostgres(how: Pick<PostgresOptions, 'binaries' | '
   await migrations.destroy();
   const db = openDb(connection, { max: 4 });
   const signalAll = (signal: NodeJS.Signals): void => {
-    for (const pid of [postmaster, ...childrenOf(postmaster)]) process.kill(pid, signal);
+    for (const pid of [postmaster, ...descendants(postmaster)]) process.kill(pid, signal);
   };
   return {
     version: running!.version,
@@ -66,12 +66,4 @@ export async function startOwnPostgres(how: Pick<PostgresOptions, 'binaries' | '
       await running.stop();
     },
   };
-}
-
-function childrenOf(parent: number): number[] {
-  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
-  return lines
-    .map((line) => line.trim().split(/\s+/).map(Number) as [number, number])
-    .filter(([, ppid]) => ppid === parent)
-    .map(([pid]) => pid);
 }

@@ -109,6 +109,7 @@ function launch(command: string, port: number, env: Record<string, string | unde
     PORT: String(port),
     ISSUER: issuer,
     SECRET_KEYS: SECRET_KEY,
+    WORKERS: '1',
     LOGIN_RATE_LIMIT: '0',
     AUTHORIZE_RATE_LIMIT: '0',
     // Many servers run at once, and there is one port by default.

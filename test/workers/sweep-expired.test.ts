@@ -6,6 +6,7 @@ import { bucketOf } from '../../src/store/handle.ts';
 import { sweep } from '../../src/store/sweep.ts';
 import { startWorkers } from '../../src/workers/index.ts';
 import { sweepExpired } from '../../src/workers/sweep-expired.ts';
+import type { Worker } from '../../src/workers/worker.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
   aClient,
@@ -199,7 +200,8 @@ test('house rule: a job never runs twice at once, a failure waits for the next t
   let most = 0;
   let turns = 0;
   let finish = (): void => {};
-  const slow = {
+  const slow: Worker = {
+    where: 'once',
     every: 1,
     run: async () => {
       most = Math.max(most, (running += 1));

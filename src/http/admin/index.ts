@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import { ADMIN_PATH, exportList, NDJSON, operations, perform, type Operation } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
-import { rateLimits } from '../rate-limit.ts';
+import { rateLimits, shareOf } from '../rate-limit.ts';
 import { requesterOf } from '../request.ts';
 import { authorizeOperator, type Principal } from './authorize.ts';
 import { describedAt } from './description.ts';
@@ -44,8 +44,8 @@ export async function admin(app: FastifyInstance, deps: Deps): Promise<void> {
 /** One path with its methods; the others are answered 405 with Allow. */
 function routes(app: FastifyInstance, deps: Deps, path: string, row: readonly Operation[]): void {
   const url = `${ADMIN_PATH}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
-  const limit = deps.config.ADMIN_RATE_LIMIT;
-  const options = limit === 0 ? {} : { onRequest: app.rateLimit({ max: limit, timeWindow: 60_000 }) };
+  const max = shareOf(deps.config, 'ADMIN_RATE_LIMIT');
+  const options = max === 0 ? {} : { onRequest: app.rateLimit({ max, timeWindow: 60_000 }) };
   for (const operation of row) {
     app.route({
       ...options,

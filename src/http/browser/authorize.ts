@@ -15,7 +15,7 @@ export function authorize(app: FastifyInstance, context: Context): void {
   const { deps } = context;
   route(app, '/authorize', {
     // Whoever comes, a row is written for them.
-    options: limited(app, deps.config.AUTHORIZE_RATE_LIMIT, ['GET', 'POST']),
+    options: limited(app, deps.config, 'AUTHORIZE_RATE_LIMIT', ['GET', 'POST']),
     async GET(request, reply) {
       const now = deps.clock();
       const parameters = queryOf(request, listedParameters);

@@ -31,7 +31,7 @@ export function device(app: FastifyInstance, context: Context): void {
     );
 
   route(app, '/device', {
-    options: limited(app, deps.config.LOGIN_RATE_LIMIT),
+    options: limited(app, deps.config, 'LOGIN_RATE_LIMIT'),
     // verification_uri_complete fills the code in, and still asks (§3.3.1): a link must not decide for a person.
     GET: (request, reply) =>
       show(reply, browserOf(context, request, reply), textOf(queryOf(request), 'user_code') ?? ''),

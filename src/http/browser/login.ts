@@ -34,7 +34,7 @@ const name = z
 const credentials = z.object({ username: name, password: z.string().min(1).max(8192) });
 
 export function login(app: FastifyInstance, context: Context): void {
-  const options = limited(app, context.deps.config.LOGIN_RATE_LIMIT);
+  const options = limited(app, context.deps.config, 'LOGIN_RATE_LIMIT');
   interactionLogin(app, context, options);
   ownLogin(app, context, options);
 }

@@ -9,7 +9,7 @@ import type { Deps } from '../../deps.ts';
 import type { Requester } from '../../events/index.ts';
 import type { Parameters } from '../../protocol/parameters.ts';
 import type { Client } from '../../store/clients.ts';
-import { limited } from '../rate-limit.ts';
+import { limited, type VolumeLimit } from '../rate-limit.ts';
 import { formOf, requesterOf, requireForm, route } from '../request.ts';
 import { allowClientOrigin, preflight } from './cors.ts';
 import { credentialsOf, namedClient } from './credentials.ts';
@@ -31,8 +31,8 @@ export interface AuthenticatedRequest extends Omit<ClientRequest, 'credentials'>
 export interface ClientDoor {
   /** May pages at the client's origins read the answers? */
   cors: boolean;
-  /** POSTs a minute and address; 0 is no limit. */
-  limit: number;
+  /** POSTs a minute and address; without it there is no limit. */
+  limit?: VolumeLimit;
 }
 
 /** Opens a door to clients that have proven who they are. */
@@ -58,7 +58,7 @@ export function clientDoor(
 ): void {
   if (cors) preflight(app, url, 'POST');
   route(app, url, {
-    options: limited(app, limit),
+    ...(limit && { options: limited(app, deps.config, limit) }),
     POST: async (request, reply) => answer(await read(deps, request, reply, cors), reply),
   });
 }

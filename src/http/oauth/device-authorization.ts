@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { authenticatedDoor } from './client-request.ts';
 
 export function deviceAuthorization(app: FastifyInstance, deps: Deps): void {
-  const door = { cors: true, limit: deps.config.AUTHORIZE_RATE_LIMIT };
+  const door = { cors: true, limit: 'AUTHORIZE_RATE_LIMIT' } as const;
   authenticatedDoor(app, deps, '/device_authorization', door, ({ client, parameters, now }) =>
     startDevice(deps, client, parameters, now),
   );

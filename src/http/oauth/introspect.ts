@@ -11,7 +11,7 @@ import { authenticatedDoor } from './client-request.ts';
 const schema = z.object({ token: z.string() });
 
 export function introspect(app: FastifyInstance, deps: Deps): void {
-  authenticatedDoor(app, deps, '/introspect', { cors: false, limit: 0 }, ({ client, parameters, now }) => {
+  authenticatedDoor(app, deps, '/introspect', { cors: false }, ({ client, parameters, now }) => {
     // §2.1: a client that proves nothing could be anybody, scanning for tokens.
     if (isPublic(client))
       throw invalidClient('introspection is only for confidential clients', {

@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { authenticatedDoor } from './client-request.ts';
 
 export function par(app: FastifyInstance, deps: Deps): void {
-  const door = { cors: false, limit: deps.config.AUTHORIZE_RATE_LIMIT };
+  const door = { cors: false, limit: 'AUTHORIZE_RATE_LIMIT' } as const;
   authenticatedDoor(app, deps, '/par', door, async ({ client, parameters, now }, reply) =>
     reply.code(201).send(await push(deps, client, parameters, now)),
   );

@@ -9,7 +9,7 @@ import { authenticatedDoor } from './client-request.ts';
 const schema = z.object({ token: z.string() });
 
 export function revoke(app: FastifyInstance, deps: Deps): void {
-  authenticatedDoor(app, deps, '/revoke', { cors: true, limit: 0 }, async ({ client, parameters, by, now }, reply) => {
+  authenticatedDoor(app, deps, '/revoke', { cors: true }, async ({ client, parameters, by, now }, reply) => {
     await revokeToken(deps, client, parseParameters(schema, parameters).token, by, now);
     // §2.2: 200 for an unknown token too; there is nothing the client could do about it. The body says nothing, but some
     // clients (simple-oauth2) fail on an answer that is not JSON.

@@ -5,6 +5,6 @@ import { exchange } from '../../grants/index.ts';
 import { clientDoor } from './client-request.ts';
 
 export function token(app: FastifyInstance, deps: Deps): void {
-  const door = { cors: true, limit: deps.config.TOKEN_RATE_LIMIT };
+  const door = { cors: true, limit: 'TOKEN_RATE_LIMIT' } as const;
   clientDoor(app, deps, '/token', door, (request) => exchange(deps, request));
 }

@@ -1,5 +1,7 @@
 /** Guessed secrets (counted in the database) and volume (counted in the process). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { configWith } from '../../../src/config.ts';
+import { shareOf } from '../../../src/http/rate-limit.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { aClient, aDevice, aPublicClient, aService, credentials, type AClient } from '../../support/fixtures.ts';
 import { basic, basicOf, expectRefusal, formOf, postRaw } from '../../support/oauth.ts';
@@ -133,6 +135,12 @@ test('spec.md §Limits: TOKEN_RATE_LIMIT is communicated in response headers, an
   const preflight = await limited.app.inject({ method: 'OPTIONS', url: '/token', remoteAddress: '203.0.113.1' });
   expect(preflight.statusCode).toBe(204);
   await limited.close();
+});
+
+test('decided: several processes of a server count a share of each limit; no limit stays none, and a limit some', () => {
+  const shares = (max: number, WORKERS: number): number =>
+    shareOf(configWith(at.deps.config, { TOKEN_RATE_LIMIT: max, WORKERS }), 'TOKEN_RATE_LIMIT');
+  expect([shares(60, 1), shares(60, 4), shares(10, 4), shares(1, 16), shares(0, 16)]).toEqual([60, 15, 3, 1, 0]);
 });
 
 test('TOKEN_RATE_LIMIT=0 is no limit', async () => {

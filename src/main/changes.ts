@@ -1,0 +1,38 @@
+/** Forgets what is kept in this process when another one, or a command, has changed it. */
+import type { Deps } from '../deps.ts';
+import { listenForChanges, type Changed } from '../store/changes.ts';
+import type { Connection } from '../store/db.ts';
+
+/** Milliseconds in which changes are gathered: whoever registers clients one after the other empties no cache each time. */
+const GATHER_MS = 50;
+
+type Needs = Pick<Deps, 'directory' | 'keys' | 'log'>;
+
+const forget = {
+  clients: ({ directory }) => directory.clear(),
+  scopes: ({ directory }) => directory.clear(),
+  resources: ({ directory }) => directory.clear(),
+  keys: ({ keys }) => keys.reload(),
+  everything: ({ directory, keys }) => {
+    directory.clear();
+    return keys.reload();
+  },
+} as const satisfies Record<Changed, (deps: Needs) => unknown>;
+
+/** Begins; the returned function ends it. */
+export function followChanges(deps: Needs, connection: Connection): () => Promise<void> {
+  const gathered = new Set<Changed>();
+  const act = async (): Promise<void> => {
+    const all = [...gathered];
+    gathered.clear();
+    // A newer version may speak of what this one does not keep.
+    for (const what of all) await forget[what]?.(deps);
+  };
+  return listenForChanges(connection, (what) => {
+    if (gathered.size === 0) {
+      const failed = (error: unknown): void => deps.log.warn({ err: error }, 'changes are noticed later than usual');
+      setTimeout(() => void act().catch(failed), GATHER_MS).unref();
+    }
+    gathered.add(what);
+  });
+}
