@@ -42,6 +42,7 @@ export interface TestApp {
   database: TestDatabase;
   /** Every log line so far. */
   logged: string[];
+  /** A second time it does nothing. */
   close(): Promise<void>;
 }
 
@@ -95,15 +96,17 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   await deps.keys.reload();
   const app = await buildApp(deps);
   await app.ready();
+  const close = async (): Promise<void> => {
+    await app.close();
+    if (options.database === undefined) await database.close();
+  };
+  let closing: Promise<void> | undefined;
   return {
     app,
     deps,
     clock,
     database,
     logged,
-    async close() {
-      await app.close();
-      if (options.database === undefined) await database.close();
-    },
+    close: () => (closing ??= close()),
   };
 }
