@@ -83,13 +83,19 @@ export function createCrew(
     failed: (member, { error, problems }) => member.listening.reject(new Failure(error, ...problems)),
     counted(member, { snapshot }) {
       member.counted = snapshot;
-      member.onCounted();
+      counted(member);
     },
     done(member, { snapshot }) {
       member.counted = snapshot;
       tell(member, { postern: 'leave' });
     },
   };
+
+  function counted(member: Member): void {
+    const { onCounted } = member;
+    member.onCounted = () => {};
+    onCounted();
+  }
 
   function hire(): Member {
     const worker = cluster.fork();
@@ -112,7 +118,7 @@ export function createCrew(
   function gone(member: Member, how: string, well: boolean): void {
     if (!members.delete(member)) return;
     metrics.inherit(member.counted);
-    member.onCounted();
+    counted(member);
     member.listening.reject(new Failure('failed', `a process ended while it started (${how})`));
     member.ended.resolve({ well });
     if (member.state !== 'listening' || closing()) return;
@@ -170,10 +176,15 @@ export function createCrew(
   }
 
   async function count(member: Member): Promise<Snapshot> {
-    const counted = Promise.withResolvers<void>();
-    member.onCounted = counted.resolve;
+    const answer = Promise.withResolvers<void>();
+    const { onCounted } = member;
+    // Two may ask at once, and the first answer is good for both.
+    member.onCounted = () => {
+      onCounted();
+      answer.resolve();
+    };
     tell(member, { postern: 'count' });
-    await Promise.race([counted.promise, sleep(COUNT_MS, undefined, { ref: false })]);
+    await Promise.race([answer.promise, sleep(COUNT_MS, undefined, { ref: false })]);
     return member.counted;
   }
 

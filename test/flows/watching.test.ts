@@ -48,9 +48,8 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(async () => {
+afterAll(() => {
   collector.close();
-  await deployment.test.close();
 });
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
