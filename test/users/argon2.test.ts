@@ -2,6 +2,7 @@
 import argon2, { type HashOptions } from 'argon2';
 import { expect, test, vi } from 'vitest';
 import { DECOY, ENGINES, isOutdated, isPhc, loadArgon2, type Argon2 } from '../../src/users/factors/argon2.ts';
+import { loadArgon2Threads } from '../../src/users/factors/argon2-threads.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
 
 const engines = Object.fromEntries(
@@ -89,4 +90,21 @@ test('decided: where the faster package is not installed, or has no binary, argo
   expect([hash, verify]).toEqual([engines.argon2.hash, engines.argon2.verify]);
   await expect(loadArgon2([missing])).rejects.toThrow('Cannot find package');
   expect(Object.keys(ENGINES)).toEqual(['@node-rs/argon2', 'argon2']);
+});
+
+test('decided: the threads of a server hash as all others do, one question after the other, and outlive what is wrong', async () => {
+  const threads = await loadArgon2Threads(2);
+  const phc = await threads.hash('pw');
+  expect([isPhc(phc), isOutdated(phc), await engines.argon2.verify(phc, 'pw')]).toEqual([true, false, true]);
+  const weak = await argon2.hash('pw', { type: argon2.argon2id, memoryCost: 256, timeCost: 1, parallelism: 1 });
+  const guesses = ['pw', 'no', 'pw', 'pw', 'no'];
+  expect(await Promise.all(guesses.map((guess) => threads.verify(weak, guess)))).toEqual([
+    true,
+    false,
+    true,
+    true,
+    false,
+  ]);
+  const outcomes = await Promise.allSettled([threads.verify('no hash', 'pw'), threads.verify(weak, 'pw')]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
 });

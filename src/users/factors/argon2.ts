@@ -6,6 +6,8 @@
 /** Parameters of new hashes (OWASP: at least 19 MiB, 2 passes, 1 lane). Older hashes are replaced at the next sign-in. */
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 const ARGON2ID = 2;
+/** The same as `@node-rs/argon2` is told it. */
+export const HASHING = { ...PARAMETERS, algorithm: ARGON2ID } as const;
 
 /** What passwords are hashed and compared with, off the event loop. */
 export interface Argon2 {
@@ -18,7 +20,7 @@ export interface Argon2 {
 export const ENGINES = {
   async '@node-rs/argon2'(): Promise<Argon2> {
     const { hash, verify } = await import('@node-rs/argon2');
-    return { hash: (password) => hash(password, { ...PARAMETERS, algorithm: ARGON2ID }), verify };
+    return { hash: (password) => hash(password, HASHING), verify };
   },
   async argon2(): Promise<Argon2> {
     const { hash, verify } = await import('argon2');

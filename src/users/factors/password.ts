@@ -4,8 +4,11 @@ import type { Deps } from '../../deps.ts';
 import { temporarilyUnavailable } from '../../protocol/error.ts';
 import { DECOY, isOutdated, isPhc, loadArgon2, type Argon2 } from './argon2.ts';
 
-// argon2 and signatures share libuv's four threads: two stay free, so that no token waits behind a password.
-const CONCURRENT = 2;
+/**
+ * How many hash at once. In libuv's pool, where signatures of RSA are made, too, two of its four threads stay free: no token
+ * waits behind a password.
+ */
+export const CONCURRENT = 2;
 // At 10 to 20 ms each, the last in the queue waits about a second.
 const MAX_WAITING = 100;
 
