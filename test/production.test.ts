@@ -124,6 +124,14 @@ describe('the image', () => {
   });
 });
 
+test('every way to start has the same options of Node: the image, npm start, npx postern', () => {
+  const optionsIn = (text: string): string[] => text.split(/\s+/).filter((word) => word.startsWith('--'));
+  const { bin, scripts } = JSON.parse(read('package.json')) as Record<'bin' | 'scripts', Record<string, string>>;
+  const options = optionsIn(read(bin['postern']!).split('\n', 1)[0]!);
+  expect(options).toHaveLength(1);
+  for (const name of ['start', 'postern']) expect(optionsIn(scripts[name]!), name).toEqual(options);
+});
+
 test('the lockfile has the packages of every platform, each with its checksum', () => {
   type Locked = Record<string, { integrity?: string; optionalDependencies?: Record<string, string> }>;
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Locked };
