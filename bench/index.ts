@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ballastOf, fill } from './ballast.ts';
 import { startCluster, type Cluster, type Database } from './database.ts';
+import { benchFlood } from './flood/index.ts';
 import { benchLists } from './lists/index.ts';
 import { loadTool } from './load/index.ts';
 import { readOptions, type Options } from './options.ts';
@@ -131,7 +132,9 @@ async function run(options: Options): Promise<void> {
 
 try {
   const options = readOptions(process.argv.slice(2));
-  await (options.admin ? benchLists(options, say) : run(options));
+  if (options.admin) await benchLists(options, say);
+  else if (options.flood) await benchFlood(options, say);
+  else await run(options);
 } catch (error) {
   if (!(error instanceof TypeError)) throw error;
   say(error.message);

@@ -20,6 +20,8 @@ export interface Options {
   output: string;
   /** The lists of the admin API on a large database, instead of the scenarios. */
   admin: boolean;
+  /** Tokens under a flood of wrong logins, instead of the scenarios. */
+  flood: boolean;
 }
 
 export const USAGE = `npm run bench -- [options]
@@ -34,6 +36,7 @@ export const USAGE = `npm run bench -- [options]
   --profile           write a CPU profile of each scenario and name the functions that cost most
   --tool <name>       wrk or autocannon (wrk where it is installed)
   --admin             the lists of the admin API instead: plans and times on a large database
+  --flood             tokens under a flood of wrong logins instead
   --output <dir>      where the table, the figures and the plot go (bench/results)`;
 
 const SUFFIXES: Record<string, number> = { '': 1, k: 1000, m: 1_000_000 };
@@ -67,6 +70,7 @@ export function readOptions(args: string[]): Options {
       tool: { type: 'string' },
       output: { type: 'string', default: 'bench/results' },
       admin: { type: 'boolean', default: false },
+      flood: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -86,5 +90,6 @@ export function readOptions(args: string[]): Options {
     tool: values.tool,
     output: values.output,
     admin: values.admin,
+    flood: values.flood,
   };
 }

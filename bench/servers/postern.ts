@@ -1,8 +1,16 @@
 /** Postern as it runs in production: `postern serve` on a database of its own. */
+import { readFileSync } from 'node:fs';
 import { freePort } from '../../test/support/server.ts';
 import type { Database } from '../database.ts';
 import { CODE_TTL } from '../world.ts';
 import { startServer, type Server } from './process.ts';
+
+const MAIN = '../../src/main.ts';
+/** The options of Node that it is run with, as its first line has them. */
+const optionsOf = (script: string): string[] => {
+  const [first = ''] = readFileSync(new URL(script, import.meta.url), 'utf8').split('\n', 1);
+  return first.split(' ').filter((word) => word.startsWith('--'));
+};
 
 /** Starts it; `log_level` is warn but for the row that shows the price of the log line. `set` wins over what stands here. */
 export async function startPostern(
@@ -26,5 +34,6 @@ export async function startPostern(
     ...set,
   };
   const preload = ['./statements.ts'];
-  return startServer({ script: '../../src/main.ts', args: ['serve'], port, env, preload, ready: '/readyz' });
+  const options = optionsOf(MAIN);
+  return startServer({ script: MAIN, args: ['serve'], options, port, env, preload, ready: '/readyz' });
 }

@@ -23,6 +23,8 @@ export interface Start {
   /** Relative to this folder. */
   script: string;
   args?: readonly string[];
+  /** Options of Node. */
+  options?: readonly string[];
   port: number;
   env: Readonly<Record<string, string>>;
   /** Modules to load before it, relative to this folder. */
@@ -34,10 +36,18 @@ export interface Start {
 const here = (file: string): string => join(import.meta.dirname, file);
 
 /** Starts a server and waits until it is ready. @throws what it said, when it ends before */
-export async function startServer({ script, args = [], port, env, preload = [], ready }: Start): Promise<Server> {
+export async function startServer({
+  script,
+  args = [],
+  options = [],
+  port,
+  env,
+  preload = [],
+  ready,
+}: Start): Promise<Server> {
   const imports = ['./probe.ts', ...preload].flatMap((file) => ['--import', `file://${here(file)}`]);
   const kept = Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG'].map((name) => [name, process.env[name]]));
-  const child = spawn(process.execPath, [...imports, here(script), ...args], {
+  const child = spawn(process.execPath, [...options, ...imports, here(script), ...args], {
     env: { ...kept, NODE_ENV: 'production', PORT: String(port), ...env },
     // What it logs goes nowhere, as fast as that is.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

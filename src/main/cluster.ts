@@ -2,6 +2,8 @@
  * The processes that answer requests, as the primary sees them: started together, replaced when one dies, and exchanged
  * one after the other on SIGHUP. The primary has the port and deals connections out; it answers none.
  */
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -98,7 +100,9 @@ export function createCrew(
   }
 
   function hire(): Member {
-    const worker = cluster.fork();
+    // What was compiled is kept where main.ts keeps it.
+    const cache = getCompileCacheDir();
+    const worker = cluster.fork(cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) });
     const [listening, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<{ well: boolean }>()];
     const member: Member = { worker, state: 'born', listening, ended, counted: [], onCounted: () => {} };
     // It may fail before anybody waits for it.

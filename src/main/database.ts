@@ -15,8 +15,12 @@ export interface Database {
   stop(): Promise<void>;
 }
 
-/** The configured database, else our own Postgres on DATA_DIR. @throws PostgresUnavailable */
-export async function openDatabase(config: Config, log: Deps['log']): Promise<Database> {
+/**
+ * The configured database, else our own Postgres on DATA_DIR.
+ * @param onLaunch our own was started, and takes a while to answer
+ * @throws PostgresUnavailable
+ */
+export async function openDatabase(config: Config, log: Deps['log'], onLaunch = (): void => {}): Promise<Database> {
   if (config.DATABASE_URL !== undefined) {
     const { host, pathname } = new URL(config.DATABASE_URL);
     const connection = { connectionString: config.DATABASE_URL };
@@ -27,6 +31,7 @@ export async function openDatabase(config: Config, log: Deps['log']): Promise<Da
   const postgres: RunningPostgres = await own({
     dataDir: config.DATA_DIR,
     role: config.mode === 'command' ? 'command' : 'server',
+    onLaunch,
     onLog: (line) => log.debug({ postgres: line }, 'postgres'),
     onExit: (detail) => log.error({ detail }, 'postgres stopped unexpectedly'),
   });

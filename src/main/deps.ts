@@ -19,7 +19,9 @@ import { ERROR_CODES } from '../protocol/error.ts';
 import { databaseTime, openDb, type Connection } from '../store/db.ts';
 import { createTokenSizes } from '../tokens/size.ts';
 import { createVerdicts } from '../tokens/verdicts.ts';
-import { createPasswordHasher } from '../users/factors/password.ts';
+import { loadArgon2 } from '../users/factors/argon2.ts';
+import { loadArgon2Threads } from '../users/factors/argon2-threads.ts';
+import { CONCURRENT, createPasswordHasher } from '../users/factors/password.ts';
 import type { Worker } from '../workers/worker.ts';
 
 /** Milliseconds that requests under way have to finish when a process is told to stop. */
@@ -72,7 +74,9 @@ export async function openDeps(config: Config, connection: Connection, manner: M
     guesses: createGuesses(db),
     tokenSizes: createTokenSizes(config, log, () => performance.now()),
     verdicts: createVerdicts(),
-    passwords: createPasswordHasher(watched.metrics.queued),
+    passwords: createPasswordHasher(watched.metrics.queued, () =>
+      config.mode === 'command' ? loadArgon2() : loadArgon2Threads(CONCURRENT),
+    ),
     clock: clock.now,
     random,
     fetch,

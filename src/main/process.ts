@@ -51,7 +51,9 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
   };
   try {
     if (crew) ends.push(() => crew.close());
-    const database = await openDatabase(config, log);
+    // Where this process answers, what answers is loaded while Postgres starts.
+    const early = crew ? undefined : (): void => void loadDoor().catch(() => {});
+    const database = await openDatabase(config, log, early);
     ends.push(() => database.stop());
     const { connection } = database;
     const { deps, jobs } = await openDeps(config, connection, { log, connections: connectionsOf(config), watched });
@@ -93,6 +95,9 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
   }
 }
 
+// Loaded when needed, so that commands do not wait for it.
+const loadDoor = () => import('./door.ts');
+
 /** How requests get answered. */
 interface Service {
   begin(): Promise<void>;
@@ -113,8 +118,7 @@ function serviceOf(deps: Deps, crew: Crew | undefined, given: Start): Service {
   let door: Door | undefined;
   return {
     async begin() {
-      // Loaded here, so that commands do not wait for it.
-      const { openDoor } = await import('./door.ts');
+      const { openDoor } = await loadDoor();
       door = await openDoor(deps);
     },
     close: async () => door?.close(),

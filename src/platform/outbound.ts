@@ -6,7 +6,7 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { Agent, fetch } from 'undici';
+import type { Agent } from 'undici';
 
 /** What is asked. */
 export interface OutboundRequest {
@@ -56,18 +56,22 @@ const CONNECTIONS_PER_ORIGIN = 4;
 /** Makes the one function that fetches. */
 export function createOutbound({ allow, timeout = TIMEOUT_MS, resolve = lookup }: OutboundOptions): Outbound {
   const allowed = new Set(allow);
-  const agentFor = (check: boolean): Agent =>
-    new Agent({
-      connections: CONNECTIONS_PER_ORIGIN,
-      pipelining: 0,
-      connect: { timeout, ...(check && { lookup: publicOnly(resolve) }) },
-      headersTimeout: timeout,
-      bodyTimeout: timeout,
-      // No connection is kept longer than its address was checked for.
-      keepAliveMaxTimeout: 10_000,
-    });
-  const guarded = agentFor(true);
-  const open = agentFor(false);
+  // Loaded when first needed: a server may never fetch, and starts sooner without.
+  const load = async () => {
+    const { Agent, fetch } = await import('undici');
+    const agentFor = (check: boolean): Agent => new Agent(settingsOf(check));
+    return { fetch, guarded: agentFor(true), open: agentFor(false) };
+  };
+  const settingsOf = (check: boolean): Agent.Options => ({
+    connections: CONNECTIONS_PER_ORIGIN,
+    pipelining: 0,
+    connect: { timeout, ...(check && { lookup: publicOnly(resolve) }) },
+    headersTimeout: timeout,
+    bodyTimeout: timeout,
+    // No connection is kept longer than its address was checked for.
+    keepAliveMaxTimeout: 10_000,
+  });
+  let loaded: ReturnType<typeof load> | undefined;
 
   return async (address, { method = 'GET', headers = {}, body, limit = LIMIT, trusted = false } = {}) => {
     try {
@@ -76,6 +80,7 @@ export function createOutbound({ allow, timeout = TIMEOUT_MS, resolve = lookup }
         trusted &&
         allowed.has(`${url.hostname}:${url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port}`);
       if (!exempt) requirePublic(url);
+      const { fetch, guarded, open } = await (loaded ??= load());
       const response = await fetch(url, {
         method,
         headers: { accept: 'application/json', ...headers },

@@ -10,8 +10,8 @@ import type { Deps } from '../../deps.ts';
 import { rateLimits, shareOf } from '../rate-limit.ts';
 import { requesterOf } from '../request.ts';
 import { authorizeOperator, type Principal } from './authorize.ts';
-import { describedAt } from './description.ts';
-import { nothingElse, refuseOthers } from './elsewhere.ts';
+import { DESCRIBED_AT, describedAt } from './description.ts';
+import { nothingElse } from './elsewhere.ts';
 import { answerProblem } from './problem.ts';
 import { idempotencyOf, ifMatchOf, queryOf, requireAccept, requireJson, wantsExport } from './read.ts';
 
@@ -37,11 +37,16 @@ export async function admin(app: FastifyInstance, deps: Deps): Promise<void> {
     done();
   });
   describedAt(app, deps);
-  for (const [path, row] of Map.groupBy(operations, (operation) => operation.path)) routes(app, deps, path, row);
-  nothingElse(app);
+  const paths = new Map<string, readonly string[]>(DESCRIBED_AT.map((path) => [path, ['GET', 'HEAD']]));
+  for (const [path, row] of Map.groupBy(operations, (operation) => operation.path)) {
+    routes(app, deps, path, row);
+    const allowed = row.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    paths.set(path, allowed);
+  }
+  nothingElse(app, paths);
 }
 
-/** One path with its methods; the others are answered 405 with Allow. */
+/** One path with its methods. */
 function routes(app: FastifyInstance, deps: Deps, path: string, row: readonly Operation[]): void {
   const url = `${ADMIN_PATH}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
   const max = shareOf(deps.config, 'ADMIN_RATE_LIMIT');
@@ -62,11 +67,6 @@ function routes(app: FastifyInstance, deps: Deps, path: string, row: readonly Op
       handler: (request, reply) => answer(deps, operation, request, reply),
     });
   }
-  refuseOthers(
-    app,
-    url,
-    row.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
-  );
 }
 
 async function answer(

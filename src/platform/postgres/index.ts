@@ -39,6 +39,8 @@ export interface PostgresOptions {
   waitForOwner?: number;
   /** made if missing; default `postern` */
   database?: string;
+  /** its process was started, and takes a while to answer: called once */
+  onLaunch?: () => void;
   /** each line of Postgres' log */
   onLog?: (line: string) => void;
   /** Postgres ended although nobody stopped it */
@@ -105,7 +107,7 @@ async function start(
   owner: Owner,
   stale: string | undefined,
 ): Promise<Launched | undefined> {
-  const { durable = true, database = 'postern', onLog } = options;
+  const { durable = true, database = 'postern', onLaunch, onLog } = options;
   const major = await clusterMajor(place.clusterDir);
   const binaries = await findBinaries(options.binaries ?? {}, major, place.account, place.dataDir);
   if (major === undefined) {
@@ -113,7 +115,7 @@ async function start(
     // Another process may have made it, with other binaries.
     return start(place, options, owner, stale);
   }
-  return launch(place, binaries, { durable, database, clusterName: clusterName(owner), stale, onLog });
+  return launch(place, binaries, { durable, database, clusterName: clusterName(owner), stale, onLaunch, onLog });
 }
 
 function owned(

@@ -29,6 +29,7 @@ export interface Launch {
   clusterName: string;
   /** see Watch.stale */
   stale?: string | undefined;
+  onLaunch?: (() => void) | undefined;
   onLog?: ((line: string) => void) | undefined;
 }
 
@@ -54,6 +55,7 @@ export async function launch(place: Place, binaries: Binaries, how: Launch): Pro
     onLog: how.onLog,
     ...(how.stale === undefined ? {} : { stale: how.stale }),
   });
+  how.onLaunch?.();
   const connection = { host: socketDir, port: PORT, user: USER, database: how.database };
   try {
     const version = await untilReady(child, connection);

@@ -1,15 +1,15 @@
 /** Passwords: argon2id in PHC form, hashed off the event loop by few at a time. */
-import argon2 from 'argon2';
 import pLimit from 'p-limit';
 import type { Deps } from '../../deps.ts';
 import { temporarilyUnavailable } from '../../protocol/error.ts';
+import { DECOY, isOutdated, isPhc, loadArgon2, type Argon2 } from './argon2.ts';
 
-/** Parameters of new hashes (OWASP: at least 19 MiB, 2 passes, 1 lane). Older hashes are replaced at the next sign-in. */
-const PARAMETERS = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-
-// argon2 and signatures share libuv's four threads: two stay free, so that no token waits behind a password.
-const CONCURRENT = 2;
-// At 20 ms each, the last in the queue waits about a second.
+/**
+ * How many hash at once. In libuv's pool, where signatures of RSA are made, too, two of its four threads stay free: no token
+ * waits behind a password.
+ */
+export const CONCURRENT = 2;
+// At 10 to 20 ms each, the last in the queue waits about a second.
 const MAX_WAITING = 100;
 
 /** Most bytes a password may have: stated and refused, never cut. */
@@ -27,10 +27,17 @@ export interface PasswordHasher {
   isOutdated(phc: string): boolean;
 }
 
-/** @param queued is told when somebody begins to wait, and what it returns when that is over */
-export function createPasswordHasher(queued: Deps['metrics']['queued'] = () => () => {}): PasswordHasher {
+/**
+ * @param queued is told when somebody begins to wait, and what it returns when that is over
+ * @param load finds what does the work, when the first password is there
+ */
+export function createPasswordHasher(
+  queued: Deps['metrics']['queued'] = () => () => {},
+  load: () => Promise<Argon2> = loadArgon2,
+): PasswordHasher {
   const limit = pLimit(CONCURRENT);
-  let decoy: Promise<string> | undefined;
+  let loading: Promise<Argon2> | undefined;
+  const argon2 = (): Promise<Argon2> => (loading ??= load());
   return {
     turn(work) {
       if (limit.pendingCount >= MAX_WAITING) {
@@ -48,13 +55,13 @@ export function createPasswordHasher(queued: Deps['metrics']['queued'] = () => (
     get load() {
       return { hashing: limit.activeCount, waiting: limit.pendingCount };
     },
-    hash: (password) => argon2.hash(prepared(password), PARAMETERS),
+    hash: async (password) => (await argon2()).hash(prepared(password)),
     async verify(phc, password) {
-      decoy ??= argon2.hash('nobody has this password', PARAMETERS);
-      const matches = await argon2.verify(phc ?? (await decoy), prepared(password));
-      return matches && phc !== null;
+      const known = phc !== null && isPhc(phc);
+      const matches = await (await argon2()).verify(known ? phc : DECOY, prepared(password));
+      return matches && known;
     },
-    isOutdated: (phc) => argon2.needsRehash(phc, PARAMETERS),
+    isOutdated,
   };
 }
 
