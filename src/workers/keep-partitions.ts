@@ -18,6 +18,7 @@ export async function makePartitions(deps: Needs): Promise<void> {
 
 export const keepPartitions = (deps: Needs): Worker => ({
   every: 600,
+  where: 'once',
   async run() {
     await makePartitions(deps);
     const left = await dropPast(deps.db, deps.clock());
