@@ -1,6 +1,7 @@
 /** Ballast: rows of people who are not here, so that every table is as large as after months. One statement a table. */
 import { sql } from 'kysely';
 import type { Db } from '../src/store/db.ts';
+import { makeAhead } from '../src/store/partitions.ts';
 
 /** Of these tokens of a grant all but the last were used. */
 const TOKENS_A_GRANT = 5;
@@ -81,6 +82,7 @@ export async function fill(
         case when not ${isLast} then ${hash('r', 'n + 1')} end
       from ${series(refresh_tokens)} order by 1, 2`,
   };
+  await makeAhead(db, DAYS, now);
   await db.connection().execute(async (connection) => {
     // Rows that are right by construction need no look at each other, and in the order of their index they go in fast.
     await sql`set session_replication_role = replica`.execute(connection);

@@ -9,6 +9,7 @@ import * as clients from '../store/clients.ts';
 import { connectionLimit, databaseTime, databaseVersion } from '../store/db.ts';
 import * as keys from '../store/keys.ts';
 import { pendingMigrations } from '../store/migrate.ts';
+import { withoutPartition } from '../store/partitions.ts';
 import * as resources from '../store/resources.ts';
 import * as scopes from '../store/scopes.ts';
 import type { Opened, Process } from './command.ts';
@@ -81,6 +82,13 @@ export const checks = {
       findings.push(...living.slice(-1).flatMap((key) => tooOld(key, config.KEY_ROTATION_INTERVAL, clock())));
     }
     return or(findings, `there is one for each of ${algs.join(', ')}`);
+  },
+
+  async partitions({ deps: { db, clock } }) {
+    const tables = await withoutPartition(db, clock());
+    if (tables.length === 0) return [ok('every row lies in one of its days')];
+    const said = `there was none for some rows of ${tables.join(', ')}: they are deleted one by one`;
+    return [warning(said, 'start the server: it makes them; if it runs, its log says why it could not')];
   },
 
   async issuer({ deps: { db, config, clock } }, { reach }) {

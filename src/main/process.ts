@@ -12,6 +12,7 @@ import { disciplinedClock } from '../platform/clock.ts';
 import { createLog } from '../platform/log.ts';
 import { ensureSecretFile, readSecretFile } from '../platform/secret-file.ts';
 import { startWorkers } from '../workers/index.ts';
+import { makePartitions } from '../workers/keep-partitions.ts';
 import { followChanges } from './changes.ts';
 import type { Crew } from './cluster.ts';
 import { migrateWith, openDatabase, prepareSchema } from './database.ts';
@@ -61,6 +62,9 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     await prepareSchema(config, connection, deps.db);
     await ensureKeys(deps.db, deps.secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], deps.clock());
     await deps.keys.reload();
+    const partitioned = makePartitions(deps).catch((error: unknown) => {
+      log.warn({ err: error }, 'partitions could not be made; it is tried again');
+    });
     if (mode === 'dev') await seed(deps, deps.clock());
     const scrapes = await listenForMetrics(deps, crew);
     ends.push(async () => scrapes?.close());
@@ -78,6 +82,7 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
       else log.info({ signal }, 'stopping');
       return end();
     });
+    await partitioned;
     await service.begin();
     if (mode === 'dev') {
       const { authorizationUrl } = demoApplication(deps);

@@ -5,6 +5,7 @@ import type { Db } from './db.ts';
 import { bucketOfId, type HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
 import type { Memberships } from './memberships.ts';
+import { around } from './partitions.ts';
 import { read, write } from './pipeline.ts';
 import { prepared } from './prepared.ts';
 import type { Database } from './schema.ts';
@@ -58,6 +59,7 @@ export async function findLive(
     from access_tokens t
     left join grants g on g.expires_bucket = t.grant_bucket and g.grant_id = t.grant_id
     where t.expires_bucket = ${key.expires_bucket} and t.hash = ${key.hash}
+      and ${around('access_tokens', 't.expires_bucket', key.expires_bucket, now)}
       and t.revoked_at is null and t.expires_at > ${now}
       and (t.grant_id is null or (g.revoked_at is null and g.expires_at > ${now}))
       and (t.sid is null or t.grant_id is not null or exists (

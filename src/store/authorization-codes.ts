@@ -2,10 +2,11 @@
 import { sql } from 'kysely';
 import type { PersonClaims } from '../protocol/claims.ts';
 import type { Db } from './db.ts';
-import type { HandleKey } from './handle.ts';
+import { bucketOf, type HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
 import { membershipsIfWanted, type Memberships, type MembershipsWanted } from './memberships.ts';
 import { write } from './pipeline.ts';
+import { around } from './partitions.ts';
 import { prepared } from './prepared.ts';
 
 /** What a person's tokens are made from: the grant, and the person as they are now. */
@@ -65,11 +66,13 @@ export async function issue(
     ), answered as (
       update interactions set answered_at = ${now}
       where expires_bucket = ${interaction?.expires_bucket ?? null}::int and hash = ${interaction?.hash ?? null}::bytea
+        and ${around('interactions', 'expires_bucket', interaction?.expires_bucket ?? bucketOf(now), now)}
         and answered_at is null and expires_at > ${now} and exists (select from live)
       returning 1
     ), taken as (
       update pushed_requests set used_at = ${now}
       where expires_bucket = ${pushed?.expires_bucket ?? null}::int and hash = ${pushed?.hash ?? null}::bytea
+        and ${around('pushed_requests', 'expires_bucket', pushed?.expires_bucket ?? bucketOf(now), now)}
         and used_at is null and exists (select from live)
       returning 1
     ), used as (
@@ -132,6 +135,7 @@ export async function redeem(
         and c.redirect_uri = ${r.redirect_uri} and c.code_challenge is not distinct from ${r.code_challenge}::text
         and c.used_at is null and c.expires_at > ${now}
         and g.expires_bucket = c.expires_bucket and g.grant_id = c.grant_id
+        and ${around('authorization_codes', 'c.expires_bucket', r.code.expires_bucket, now)}
         -- In words that no index has: before there are statistics, the planner would read every live grant.
         and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now} and ${r.resource}::text[] <@ g.resource
         and (${r.open_scopes}::text[] is null or g.scope && ${r.open_scopes}::text[])

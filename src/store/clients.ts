@@ -39,6 +39,15 @@ export async function findLocked(trx: Trx, client_id: string): Promise<Client | 
   return find(trx, client_id);
 }
 
+/** The longest that a grant of any client may be refreshed for, in seconds; 0 where none has a time of its own. */
+export async function longestGrant(db: Db): Promise<number> {
+  const { longest } = await db
+    .selectFrom('clients')
+    .select(({ fn }) => fn.max('refresh_token_ttl').as('longest'))
+    .executeTakeFirstOrThrow();
+  return longest ?? 0;
+}
+
 /** Clients by id, after `after`, at most `limit`. */
 export const list = (db: Db, limit: number, after = ''): Promise<ClientRow[]> =>
   db.selectFrom('clients').selectAll().where('client_id', '>', after).orderBy('client_id').limit(limit).execute();

@@ -62,11 +62,11 @@ export function createdWithin<DB, TB extends keyof DB, Row>(
 
 /** How many rows a table has, roughly: what the planner thinks, which costs nothing. */
 export async function estimateRows(db: Db, table: keyof Database): Promise<number> {
-  // Partitions carry the numbers of a partitioned table.
+  // Partitions carry the numbers of a partitioned table, which may have them too.
   const { rows } = await sql<{ estimate: number }>`
     select coalesce(sum(greatest(c.reltuples, 0)), 0)::float8 as estimate from pg_class c
-    where c.oid = to_regclass(${table}) or c.oid in (
-      select inhrelid from pg_inherits where inhparent = to_regclass(${table}))`.execute(db);
+    where c.relkind = 'r' and (c.oid = to_regclass(${table}) or c.oid in (
+      select inhrelid from pg_inherits where inhparent = to_regclass(${table})))`.execute(db);
   return Math.round(rows[0]!.estimate);
 }
 

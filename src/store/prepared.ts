@@ -23,44 +23,67 @@ export class Prepared<out Row = unknown> {
   }
 }
 
+/** A condition without values that is one of few: each makes a statement of its own. It is never made of what was sent. */
+export class Condition {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** What a place in the source comes to. */
 interface Template {
   text: string;
   name: string;
   /** The pieces of text around its values. */
   pieces: readonly string[];
-  /** Which of its parameters are parts of a statement. */
+  /** Has it parameters that are no values? */
   hasParts: boolean;
 }
 
-const templates = new WeakMap<TemplateStringsArray, Template>();
+/** By place, and by the conditions there. */
+const templates = new WeakMap<TemplateStringsArray, Map<string, Template>>();
 
 /**
- * Written like Kysely's sql`...`, from values and parts that are themselves prepared. A part has to be the same each time.
+ * Written like Kysely's sql`...`, from values, conditions, and parts that are themselves prepared. A part has to be the same
+ * each time.
  * Columns are named: Postgres refuses a prepared `*` once a migration has added a column, and servers run on meanwhile.
  */
 export function prepared<Row = never>(
   strings: TemplateStringsArray,
-  ...parameters: ReadonlyArray<Value | Prepared>
+  ...parameters: ReadonlyArray<Value | Prepared | Condition>
 ): Prepared<Row> {
-  let template = templates.get(strings);
-  if (template === undefined) templates.set(strings, (template = compile(strings, parameters)));
+  let place = templates.get(strings);
+  if (place === undefined) templates.set(strings, (place = new Map()));
+  let conditions = '';
+  for (const parameter of parameters) if (parameter instanceof Condition) conditions += parameter.text;
+  let template = place.get(conditions);
+  if (template === undefined) place.set(conditions, (template = compile(strings, parameters)));
   if (!template.hasParts) return new Prepared(template, parameters as readonly Value[]);
-  return new Prepared(
-    template,
-    parameters.flatMap((parameter) => (parameter instanceof Prepared ? parameter.values : [parameter])),
-  );
+  return new Prepared(template, parameters.flatMap(valuesOf));
 }
 
-function compile(strings: readonly string[], parameters: ReadonlyArray<Value | Prepared>): Template {
+function valuesOf(parameter: Value | Prepared | Condition): readonly Value[] {
+  if (parameter instanceof Prepared) return parameter.values;
+  return parameter instanceof Condition ? [] : [parameter];
+}
+
+function compile(strings: readonly string[], parameters: ReadonlyArray<Value | Prepared | Condition>): Template {
   const pieces = [strings[0]!];
   for (const [n, parameter] of parameters.entries()) {
-    const [first, ...rest] = parameter instanceof Prepared ? parameter.template.pieces : ['', ''];
+    const [first, ...rest] = piecesOf(parameter);
     pieces.push(`${pieces.pop()}${first}`, ...rest);
     pieces.push(`${pieces.pop()}${strings[n + 1]}`);
   }
   const text = pieces.reduce((before, piece, n) => `${before}$${n}${piece}`);
   if (/(?:\bselect|\bdistinct|\breturning|[.,])\s*\*/i.test(text)) throw new Error(`name the columns of: ${text}`);
   const name = `p_${hash('sha256', text, 'base64url').slice(0, 22)}`;
-  return { text, name, pieces, hasParts: parameters.some((parameter) => parameter instanceof Prepared) };
+  return { text, name, pieces, hasParts: parameters.some((parameter) => piecesOf(parameter) !== VALUE) };
+}
+
+const VALUE: readonly string[] = ['', ''];
+
+function piecesOf(parameter: Value | Prepared | Condition): readonly string[] {
+  if (parameter instanceof Prepared) return parameter.template.pieces;
+  return parameter instanceof Condition ? [parameter.text] : VALUE;
 }

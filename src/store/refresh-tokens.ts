@@ -9,6 +9,7 @@ import type { Grant } from './grants.ts';
 import type { HandleKey } from './handle.ts';
 import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
 import { read, write } from './pipeline.ts';
+import { around } from './partitions.ts';
 import { prepared } from './prepared.ts';
 import type { Database } from './schema.ts';
 
@@ -43,6 +44,7 @@ export async function rotate(db: Db, r: Rotation, now: Date): Promise<GrantedToP
       where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
         and t.used_at is null and t.expires_at > ${now}
         and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
+        and ${around('refresh_tokens', 't.expires_bucket', r.token.expires_bucket, now)}
         -- In words that no index has: before there are statistics, the planner would read every live grant, or every
         -- one of the client, instead of the one that is meant.
         and g.client_id is not distinct from ${r.client_id}
@@ -166,6 +168,7 @@ export async function findLive(db: Db, token: HandleKey, now: Date): Promise<Liv
     select g.grant_id, g.client_id, g.sub, g.scope, t.created_at as iat, t.expires_at as exp
     from refresh_tokens t join grants g using (expires_bucket, grant_id)
     where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}
+      and ${around('refresh_tokens', 't.expires_bucket', token.expires_bucket, now)}
       and t.used_at is null and t.expires_at > ${now} and g.revoked_at is null and g.expires_at > ${now}`,
   );
   return live;
@@ -175,12 +178,14 @@ export async function findLive(db: Db, token: HandleKey, now: Date): Promise<Liv
 export async function grantOf(
   db: Db,
   token: HandleKey,
+  now: Date,
 ): Promise<Pick<Grant, 'grant_id' | 'client_id' | 'sub'> | undefined> {
   const [grant] = await read(
     db,
     prepared<Pick<Grant, 'grant_id' | 'client_id' | 'sub'>>`
     select g.grant_id, g.client_id, g.sub from refresh_tokens t join grants g using (expires_bucket, grant_id)
-    where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}`,
+    where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}
+      and ${around('refresh_tokens', 't.expires_bucket', token.expires_bucket, now)}`,
   );
   return grant;
 }

@@ -2,10 +2,12 @@
 import { sql } from 'kysely';
 import type { Db } from './db.ts';
 import { bucketOf, endOfBucket } from './handle.ts';
+import { defaultOf, partitionsOf, PARTITIONED, type Partitioned } from './partitions.ts';
 
 /**
- * The short-lived tables with the second half of their key. A row goes when its bucket's day is over: for codes and
- * refresh tokens that is the day their grant could live to, so a replay is always recognised.
+ * The short-lived tables with the second half of their key. A row goes when its bucket's day is over, or with its partition
+ * when the last of its days is: for codes and refresh tokens that is the day their grant could live to, so a replay is
+ * always recognised.
  */
 const SHORT_LIVED = {
   interactions: 'hash',
@@ -24,13 +26,29 @@ const SHORT_LIVED = {
 
 const BATCH = 1000;
 
-/** Since when the oldest row of these tables could have been removed; undefined when there is none. */
+const isPartitioned = (table: string): table is Partitioned => table in PARTITIONED;
+
+/**
+ * What is emptied row by row, with the key: tables that are one, what is in no partition of its days, and the partition of
+ * the rows that were there before there were any.
+ */
+async function sweptByRow(db: Db): Promise<Array<[table: string, key: string]>> {
+  const before = (await partitionsOf(db)).filter(({ from }) => from === -Infinity);
+  return Object.entries(SHORT_LIVED).flatMap(([table, key]) => {
+    if (!isPartitioned(table)) return [[table, key]];
+    const parts = [defaultOf(table), ...before.filter((part) => part.table === table).map(({ name }) => name)];
+    return parts.map((part): [string, string] => [part, key]);
+  });
+}
+
+/** Since when the oldest row, or partition, could have been removed; undefined when there is none. */
 export async function overdueSince(db: Db, now: Date): Promise<Date | undefined> {
-  const first = (table: string) => sql`(select min(expires_bucket) from ${sql.table(table)})`;
+  const first = ([table]: [string, string]) => sql`(select min(expires_bucket) from ${sql.table(table)})`;
   const { rows } = await sql<{ bucket: number | null }>`
-    select least(${sql.join(Object.keys(SHORT_LIVED).map(first))}) as bucket`.execute(db);
-  const { bucket = null } = rows[0] ?? {};
-  return bucket === null || bucket >= bucketOf(now) ? undefined : endOfBucket(bucket);
+    select least(${sql.join((await sweptByRow(db)).map(first))}) as bucket`.execute(db);
+  const [partition] = await partitionsOf(db);
+  const bucket = Math.min(rows[0]?.bucket ?? Infinity, partition ? partition.to - 1 : Infinity);
+  return bucket < bucketOf(now) ? endOfBucket(bucket) : undefined;
 }
 
 /**
@@ -44,7 +62,7 @@ export async function sweep(
   audit_before: Date | null = null,
 ): Promise<number> {
   let removed = 0;
-  for (const [table, key] of Object.entries(SHORT_LIVED)) {
+  for (const [table, key] of await sweptByRow(db)) {
     const columns = sql`expires_bucket, ${sql.ref(key)}`;
     const result = await sql`
       delete from ${sql.table(table)} where (${columns}) in (

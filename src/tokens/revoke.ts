@@ -65,7 +65,7 @@ async function jwtTarget(deps: Needs, token: string, now: Date): Promise<Target 
 async function handleTarget({ db }: Needs, token: string, now: Date): Promise<Target | undefined> {
   const key = readHandle(token);
   if (!key) return undefined;
-  const refresh = await refreshTokens.grantOf(db, key);
+  const refresh = await refreshTokens.grantOf(db, key, now);
   if (refresh) return { ...refresh, gid: refresh.grant_id, end: async () => {} };
   const access = await accessTokens.find(db, key);
   if (!access) return undefined;

@@ -5,6 +5,7 @@
 import type { Deps } from '../deps.ts';
 import { backchannelLogout } from './backchannel-logout.ts';
 import { clientLogos } from './client-logos.ts';
+import { keepPartitions } from './keep-partitions.ts';
 import { keepRefusals } from './keep-refusals.ts';
 import { reapClients } from './reap-clients.ts';
 import { reloadKeys } from './reload-keys.ts';
@@ -32,6 +33,7 @@ type Make = (deps: Needs) => Worker;
 export const workers = {
   'backchannel-logout': backchannelLogout,
   'client-logos': clientLogos,
+  'keep-partitions': keepPartitions,
   'keep-refusals': keepRefusals,
   'reap-clients': reapClients,
   'reload-keys': reloadKeys,

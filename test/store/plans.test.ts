@@ -5,6 +5,7 @@ import * as accessTokens from '../../src/store/access-tokens.ts';
 import * as codes from '../../src/store/authorization-codes.ts';
 import type { Db } from '../../src/store/db.ts';
 import * as grants from '../../src/store/grants.ts';
+import { PARTITIONED } from '../../src/store/partitions.ts';
 import * as refreshTokens from '../../src/store/refresh-tokens.ts';
 import { sha256 } from '../../src/store/handle.ts';
 import * as sessions from '../../src/store/sessions.ts';
@@ -14,7 +15,7 @@ test('decided: a rotation reads one grant, however many its client has, before t
   const { db, close } = await createTestDatabase({ max: 1 });
   const now = new Date();
   const later = new Date(now.getTime() + 86_400_000);
-  for (const table of ['grants', 'refresh_tokens']) {
+  for (const table of ['grants', 'refresh_tokens_default']) {
     await sql`alter table ${sql.id(table)} set (autovacuum_enabled = false)`.execute(db);
   }
   await sql`
@@ -77,7 +78,7 @@ const verbs: Record<string, (db: Db) => Promise<unknown>> = {
       NOW,
     ),
   'refreshTokens.findLive': (db) => refreshTokens.findLive(db, keyOf(8), NOW),
-  'refreshTokens.grantOf': (db) => refreshTokens.grantOf(db, keyOf(8)),
+  'refreshTokens.grantOf': (db) => refreshTokens.grantOf(db, keyOf(8), NOW),
   'authorizationCodes.redeem': (db) =>
     codes.redeem(
       db,
@@ -106,7 +107,10 @@ test.each(['force_generic_plan', 'force_custom_plan'])(
     const { db, close } = await createTestDatabase({ max: 1 });
     await sql`select set_config('plan_cache_mode', ${mode}, false)`.execute(db);
     const tables = ['grants', 'refresh_tokens', 'authorization_codes', 'access_tokens', 'sessions', 'users'];
-    for (const table of tables) await sql`alter table ${sql.id(table)} set (autovacuum_enabled = false)`.execute(db);
+    for (const table of tables) {
+      const name = table in PARTITIONED ? `${table}_default` : table;
+      await sql`alter table ${sql.id(name)} set (autovacuum_enabled = false)`.execute(db);
+    }
     const every = sql`from generate_series(1, 5000) n`;
     const prefix = `${BUCKET.toString(36)}_`;
     await sql`
