@@ -12,7 +12,8 @@ RUN npm pkg delete \
     && npm install --omit=dev --no-audit --no-fund
 
 FROM node:24-slim
-ENV NODE_ENV=production HOST=0.0.0.0 NODE_DISABLE_COMPILE_CACHE=1
+# New objects otherwise take 96 MiB before they are collected.
+ENV NODE_ENV=production HOST=0.0.0.0 NODE_DISABLE_COMPILE_CACHE=1 NODE_OPTIONS=--max-semi-space-size=8
 WORKDIR /app
 COPY --from=modules /app/node_modules ./node_modules
 COPY package.json LICENSE ./

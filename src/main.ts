@@ -1,8 +1,5 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
-/**
- * The process: what is asked for on the command line. A server and a database are loaded where they are needed. The option
- * above halves the memory that garbage takes before it is collected; it can only be set before a process starts.
- */
+#!/usr/bin/env node
+/** The process: what is asked for on the command line. A server and a database are loaded where they are needed. */
 import { enableCompileCache } from 'node:module';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';

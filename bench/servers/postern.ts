@@ -6,11 +6,11 @@ import { CODE_TTL } from '../world.ts';
 import { startServer, type Server } from './process.ts';
 
 const MAIN = '../../src/main.ts';
-/** The options of Node that it is run with, as its first line has them. */
-const optionsOf = (script: string): string[] => {
-  const [first = ''] = readFileSync(new URL(script, import.meta.url), 'utf8').split('\n', 1);
-  return first.split(' ').filter((word) => word.startsWith('--'));
-};
+const PACKAGE = new URL('../../package.json', import.meta.url);
+/** The options of Node that it is run with, as `npm run postern` has them. */
+const options = (JSON.parse(readFileSync(PACKAGE, 'utf8')) as { scripts: { postern: string } }).scripts.postern
+  .split(' ')
+  .filter((word) => word.startsWith('--'));
 
 /** Starts it; `log_level` is warn but for the row that shows the price of the log line. `set` wins over what stands here. */
 export async function startPostern(
@@ -27,13 +27,12 @@ export async function startPostern(
     WORKERS: '1',
     LOGIN_RATE_LIMIT: '0',
     AUTHORIZE_RATE_LIMIT: '0',
-    METRICS_PORT: '0',
+    METRICS_PORT: String(await freePort()),
     AUTHORIZATION_CODE_TTL: String(CODE_TTL),
     SIGNING_ALGS: 'RS256,ES256,EdDSA',
     ACCESS_TOKEN_SIGNING_ALG: 'ES256',
     ...set,
   };
   const preload = ['./statements.ts'];
-  const options = optionsOf(MAIN);
   return startServer({ script: MAIN, args: ['serve'], options, port, env, preload, ready: '/readyz' });
 }
