@@ -19,20 +19,27 @@ const forget = {
   },
 } as const satisfies Record<Changed, (deps: Needs) => unknown>;
 
-/** Begins; the returned function ends it. */
+/** Begins; the returned function ends it, and waits for what it is doing. */
 export function followChanges(deps: Needs, connection: Connection): () => Promise<void> {
   const gathered = new Set<Changed>();
+  let timer: NodeJS.Timeout | undefined;
+  let acting = Promise.resolve();
   const act = async (): Promise<void> => {
     const all = [...gathered];
     gathered.clear();
     // A newer version may speak of what this one does not keep.
     for (const what of all) await forget[what]?.(deps);
   };
-  return listenForChanges(connection, (what) => {
+  const stop = listenForChanges(connection, (what) => {
     if (gathered.size === 0) {
       const failed = (error: unknown): void => deps.log.warn({ err: error }, 'changes are noticed later than usual');
-      setTimeout(() => void act().catch(failed), GATHER_MS).unref();
+      timer = setTimeout(() => (acting = acting.then(act).catch(failed)), GATHER_MS).unref();
     }
     gathered.add(what);
   });
+  return async () => {
+    await stop();
+    clearTimeout(timer);
+    await acting;
+  };
 }
