@@ -6,9 +6,11 @@ import { invalidClient, invalidRequest, tooManyRequests, type Explanation } from
 import { listOf } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
 import { authMethods } from './auth-methods/index.ts';
-import type { PresentedCredentials, Proof, ProofContext } from './auth-methods/method.ts';
+import type { Method, PresentedCredentials, Proof, ProofContext } from './auth-methods/method.ts';
 
 export type Needs = Pick<Deps, 'directory' | 'guesses'> & ProofContext['deps'];
+
+const METHODS = Object.entries(authMethods) as Array<[AuthMethod, Method]>;
 
 /**
  * Authenticates a client. Unknown client, wrong secret and wrong method are one answer.
@@ -21,11 +23,12 @@ export async function authenticate(
   now: Date,
 ): Promise<Client> {
   const { directory, guesses } = deps;
-  const proofs = Object.entries(authMethods).flatMap(([name, method]) => {
-    const proof = method(presented);
-    return proof ? [{ ...proof, method: name as AuthMethod }] : [];
-  });
-  const methods = listOf(proofs.map(({ method }) => method));
+  const proofs: Array<Proof & { method: AuthMethod }> = [];
+  for (const [method, prove] of METHODS) {
+    const proof = prove(presented);
+    if (proof) proofs.push({ ...proof, method });
+  }
+  const methods = (): string => listOf(proofs.map(({ method }) => method));
   const [proof] = proofs;
   if (!proof) {
     const detail = { check: 'client_authentication', expected: 'credentials of a client', received: 'none' } as const;
@@ -33,7 +36,7 @@ export async function authenticate(
   }
   // RFC 6749 §2.3: at most one method in a request.
   if (proofs.length > 1) {
-    const detail = { check: 'client_authentication', expected: 'one method', received: methods } as const;
+    const detail = { check: 'client_authentication', expected: 'one method', received: methods() } as const;
     throw invalidRequest('use one client authentication method, not two', detail);
   }
   if (presented.client_id !== undefined && presented.client_id !== proof.client_id) {
@@ -49,7 +52,7 @@ export async function authenticate(
     const detail = {
       check: 'client_guesses',
       expected: `a pause of ${retry_after} more seconds`,
-      received: methods,
+      received: methods(),
     } as const;
     throw tooManyRequests('too many failed attempts, wait and try again', { retry_after, ...detail });
   }

@@ -30,14 +30,18 @@ export const clientCredentials: Grant<z.infer<typeof parameters>> = {
     requireKnown(resource, await deps.directory.resources(), deps.config.ISSUER);
     // What was asked for is given or refused; what was not is as much as the resource knows (RFC 8707 §2.2).
     const scope = scopeAt(open, resource, await rulesOf(deps));
-    const received = `${listOf(requested)} at ${listOf(resource)}`;
+    const received = (): string => `${listOf(requested)} at ${listOf(resource)}`;
     if (!isSubset(requested, scope)) {
-      const detail = { check: 'scope', expected: listOf(scope), received } as const;
+      const detail = { check: 'scope', expected: listOf(scope), received: received() } as const;
       throw invalidScope('a requested scope is not known to the resource', detail);
     }
     // RFC 6749 §3.3: without a scope to begin with the request fails; an empty one could not even be written.
     if (scope.length === 0) {
-      const detail = { check: 'scope', expected: `of ${listOf(client.scope)}, one for machines`, received } as const;
+      const detail = {
+        check: 'scope',
+        expected: `of ${listOf(client.scope)}, one for machines`,
+        received: received(),
+      } as const;
       throw invalidScope('the client is registered for no scope that it could have here', detail);
     }
     // A client's sub is its client_id; no person can have it (RFC 9700 §4.15).

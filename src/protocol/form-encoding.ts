@@ -60,7 +60,7 @@ export function uniqueParameters(
   pairs: Pairs,
   repeatable: ReadonlySet<string> = REPEATABLE,
 ): Record<string, string | string[]> {
-  const seen = new Set<string>();
+  let empty: Set<string> | undefined;
   const parameters: Record<string, string | string[]> = Object.create(null);
   for (const [name, value] of pairs) {
     if (repeatable.has(name)) {
@@ -70,9 +70,11 @@ export function uniqueParameters(
       else parameters[name] = [value];
       continue;
     }
-    if (seen.has(name)) throw invalidRequest(`the parameter ${printable(name)} is repeated`, { check: 'repeated' });
-    seen.add(name);
-    if (value !== '') parameters[name] = value;
+    if (name in parameters || empty?.has(name)) {
+      throw invalidRequest(`the parameter ${printable(name)} is repeated`, { check: 'repeated' });
+    }
+    if (value === '') (empty ??= new Set()).add(name);
+    else parameters[name] = value;
   }
   return parameters;
 }
