@@ -37,11 +37,11 @@ export function createDirectory(db: Db, now: () => number, own: readonly resourc
     async client(client_id) {
       // A name no client can have is answered without a read: callers choose it.
       if (!isClientId(client_id)) return undefined;
-      const client = await kept.clients.fetch(client_id);
+      const client = kept.clients.get(client_id) ?? (await kept.clients.fetch(client_id));
       return client === MISS ? undefined : client;
     },
-    scopes: async () => (await kept.scopes.fetch('all'))!,
-    resources: async () => (await kept.resources.fetch('all'))!,
+    scopes: () => kept.scopes(),
+    resources: () => kept.resources(),
     clear() {
       // Not emptied: that would fail whoever is waiting for a read. What they read stays with the old ones.
       kept = keep(db, now, own);
@@ -51,13 +51,26 @@ export function createDirectory(db: Db, now: () => number, own: readonly resourc
 
 interface Kept {
   clients: LRUCache<string, clients.Client | typeof MISS>;
-  scopes: LRUCache<'all', Map<string, scopes.Scope>>;
-  resources: LRUCache<'all', Map<string, resources.Resource>>;
+  scopes: () => Promise<Map<string, scopes.Scope>>;
+  resources: () => Promise<Map<string, resources.Resource>>;
+}
+
+/** A table that is kept whole: read when it is asked for and too old, once for all who ask meanwhile. */
+function table<T>(now: () => number, load: () => Promise<T>): () => Promise<T> {
+  let kept: { read: Promise<T>; until: number } | undefined;
+  return () => {
+    if (kept && now() < kept.until) return kept.read;
+    const mine = { read: load(), until: now() + TTL_MS };
+    kept = mine;
+    // Whoever asks next tries again.
+    mine.read.catch(() => {
+      if (kept === mine) kept = undefined;
+    });
+    return mine.read;
+  };
 }
 
 function keep(db: Db, now: () => number, own: readonly resources.Resource[]): Kept {
-  const table = <T extends object>(load: () => Promise<T>): LRUCache<'all', T> =>
-    new LRUCache({ max: 1, perf: { now }, ttl: TTL_MS, ttlResolution: 0, fetchMethod: load });
   return {
     clients: new LRUCache({
       max: MAX_CLIENTS,
@@ -74,7 +87,10 @@ function keep(db: Db, now: () => number, own: readonly resources.Resource[]): Ke
         return enabled ?? MISS;
       },
     }),
-    scopes: table(async () => new Map((await scopes.all(db)).map((scope) => [scope.name, scope]))),
-    resources: table(async () => new Map([...(await resources.all(db)), ...own].map((row) => [row.resource, row]))),
+    scopes: table(now, async () => new Map((await scopes.all(db)).map((scope) => [scope.name, scope]))),
+    resources: table(
+      now,
+      async () => new Map([...(await resources.all(db)), ...own].map((row) => [row.resource, row])),
+    ),
   };
 }

@@ -57,7 +57,7 @@ interface Present {
   since: Date;
   until: Date | undefined;
   signers: Map<string, { key: SigningKey; sign: Signer }>;
-  jwks?: { body: string; etag: string };
+  jwks?: { body: Buffer; etag: string };
 }
 
 export interface KeyRing {
@@ -84,7 +84,7 @@ export interface KeyRing {
    */
   decryption(header: { kid?: string | undefined; alg: string }, now: Date): Promise<DecryptionKey[]>;
   /** The JWKS document: public parts only, serialised, with a strong ETag. */
-  jwks(now: Date): { body: string; etag: string };
+  jwks(now: Date): { body: Buffer; etag: string };
   /** What a person, or a session, is called towards a sector. @throws when there is no salt that opens */
   pseudonym(kind: 'sub' | 'sid', sector: string, value: string): string;
   /**
@@ -193,10 +193,10 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
     return signer;
   }
 
-  function makeJwks(now: Date): { body: string; etag: string } {
+  function makeJwks(now: Date): { body: Buffer; etag: string } {
     const shown = loaded.filter((key) => isPublished(key, now)).toSorted((a, b) => rank(a, now) - rank(b, now));
     const keys = shown.map(({ row: { kid, alg, public_jwk } }) => ({ ...public_jwk, kid, alg, use: useOf(alg) }));
-    const body = JSON.stringify({ keys });
+    const body = Buffer.from(JSON.stringify({ keys }));
     return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` };
   }
 

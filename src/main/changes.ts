@@ -33,7 +33,9 @@ export function followChanges(deps: Needs, connection: Connection): () => Promis
   const stop = listenForChanges(connection, (what) => {
     if (gathered.size === 0) {
       const failed = (error: unknown): void => deps.log.warn({ err: error }, 'changes are noticed later than usual');
-      timer = setTimeout(() => (acting = acting.then(act).catch(failed)), GATHER_MS).unref();
+      timer = setTimeout(() => {
+        acting = acting.then(act).catch(failed);
+      }, GATHER_MS).unref();
     }
     gathered.add(what);
   });

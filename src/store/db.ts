@@ -33,6 +33,8 @@ export function openDb(connection: Connection, options: PoolOptions): Db {
     max: options.max,
     connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
     idleTimeoutMillis: 30_000,
+    // What a connection has prepared for days that are over goes with it.
+    maxLifetimeSeconds: 86_400,
     keepAlive: true,
     application_name: 'postern',
     ...(timeout > 0

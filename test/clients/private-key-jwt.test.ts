@@ -190,7 +190,7 @@ describe('keys that the client publishes (jwks_uri)', () => {
   });
 
   test('are fetched, kept, and fetched again for an unknown kid', async () => {
-    const app = await testApp({ config: { OUTBOUND_ALLOW: [host] } });
+    const app = await testApp({ clock: at.clock, config: { OUTBOUND_ALLOW: [host] } });
     const [old, next] = [await aKey('old'), await aKey('next')];
     await aService(app);
     const remote = await aService(app, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: uri });
@@ -216,7 +216,7 @@ describe('keys that the client publishes (jwks_uri)', () => {
   });
 
   test('RFC 7517 §5: keys of kinds that we do not know are ignored beside those that we do', async () => {
-    const app = await testApp({ config: { OUTBOUND_ALLOW: [host] } });
+    const app = await testApp({ clock: at.clock, config: { OUTBOUND_ALLOW: [host] } });
     const key = await aKey('known');
     published = [{ kty: 'AKP', kid: 'new', alg: 'ML-DSA-44', pub: 'AA' }, key.jwk];
     await aService(app);
@@ -231,7 +231,7 @@ describe('keys that the client publishes (jwks_uri)', () => {
   });
 
   test('a stranger with made-up kids neither locks the client out nor makes us fetch without end', async () => {
-    const app = await testApp({ config: { OUTBOUND_ALLOW: [host] } });
+    const app = await testApp({ clock: at.clock, config: { OUTBOUND_ALLOW: [host] } });
     const [good, other] = [await aKey('good'), await aKey('made up')];
     await aService(app);
     const remote = await aService(app, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: uri });
@@ -258,7 +258,7 @@ describe('keys that the client publishes (jwks_uri)', () => {
   });
 
   test('decided: what an operator had fetched from a private address is no stranger’s, though kept', async () => {
-    const app = await testApp({ config: { OUTBOUND_ALLOW: [host], REGISTRATION: 'open' } });
+    const app = await testApp({ clock: at.clock, config: { OUTBOUND_ALLOW: [host], REGISTRATION: 'open' } });
     const key = await aKey('shared');
     published = [key.jwk];
     await aService(app);
@@ -290,7 +290,7 @@ describe('keys that the client publishes (jwks_uri)', () => {
   });
 
   test('are out of reach at a private address, and the client is told no more than invalid_client', async () => {
-    const app = await testApp();
+    const app = await testApp({ clock: at.clock });
     await aService(app);
     const remote = await aService(app, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: uri });
     const answer = await postForm(app, '/token', {

@@ -277,7 +277,7 @@ test('F5: with a database that hangs, /metrics answers after a second, and howev
   await new Promise<void>((resolve) => void hanging.listen(0, '127.0.0.1', resolve));
   const { port } = hanging.address() as AddressInfo;
   const db = openDb({ connectionString: `postgres://nobody@127.0.0.1:${port}/nothing` }, { max: 5 });
-  const away = await testApp({ database: { ...at.database, db: at.deps.db } });
+  const away = await testApp({ clock: at.clock, database: { ...at.database, db: at.deps.db } });
   watch({ ...away.deps, db });
   const begun = performance.now();
   const texts = await Promise.all(Array.from({ length: 20 }, () => scrape(away)));

@@ -47,7 +47,7 @@ describe('keys that another process made', () => {
     await ring.reload();
     const perReading = statements;
     const readings = (): number => statements / perReading;
-    const [first] = JSON.parse(ring.jwks(at.clock.now()).body).keys as Array<{ kid: string }>;
+    const [first] = JSON.parse(ring.jwks(at.clock.now()).body.toString()).keys as Array<{ kid: string }>;
     const ask = (kids: string[]): Promise<unknown[]> =>
       Promise.all(kids.map((kid) => ring.find(kid, at.clock.now(), { retired: true })));
     const madeUp = Array.from({ length: 50 }, (_, n) => `made-up-${n}`);

@@ -62,7 +62,7 @@ function documentOf(app: FastifyInstance, deps: Deps): () => Promise<PublicDocum
     try {
       const scopes = await deps.directory.scopes();
       if (last?.scopes !== scopes) {
-        const body = JSON.stringify(metadata(deps.config, scopes));
+        const body = Buffer.from(JSON.stringify(metadata(deps.config, scopes)));
         const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
         last = { scopes, document: { body, etag, max_age: MAX_AGE } };
       }

@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { openToAll } from './cors.ts';
 
 export interface PublicDocument {
-  body: string;
+  /** As bytes: text would be encoded for each answer. */
+  body: Buffer;
   etag: string;
   /** Seconds. */
   max_age: number;
