@@ -1,16 +1,17 @@
 /** Passwords: argon2id in PHC form, hashed off the event loop by few at a time. */
+import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Deps } from '../../deps.ts';
 import { temporarilyUnavailable } from '../../protocol/error.ts';
 import { DECOY, isOutdated, isPhc, loadArgon2, type Argon2 } from './argon2.ts';
 
 /**
- * How many hash at once. In libuv's pool, where signatures of RSA are made, too, two of its four threads stay free: no token
- * waits behind a password.
+ * How many hash at once: two, and of two processors one, since the memory that argon2 goes through slows down whatever runs beside
+ * it. In libuv's pool, where signatures of RSA are made, too, half of its threads stay free: no token waits behind a password.
  */
-export const CONCURRENT = 2;
+export const CONCURRENT = availableParallelism() > 2 ? 2 : 1;
 // At 10 to 20 ms each, the last in the queue waits about a second.
-const MAX_WAITING = 100;
+const MAX_WAITING = 50 * CONCURRENT;
 
 /** Most bytes a password may have: stated and refused, never cut. */
 export const PASSWORD_MAX_BYTES = 1024;
