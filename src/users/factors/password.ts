@@ -10,8 +10,8 @@ import { DECOY, isOutdated, isPhc, loadArgon2, type Argon2 } from './argon2.ts';
  * it. In libuv's pool, where signatures of RSA are made, too, half of its threads stay free: no token waits behind a password.
  */
 export const CONCURRENT = availableParallelism() > 2 ? 2 : 1;
-// At 10 to 20 ms each, the last in the queue waits about a second.
-const MAX_WAITING = 50 * CONCURRENT;
+// At 10 to 20 ms each, the last in the queue waits for one second or two.
+const MAX_WAITING = 100;
 
 /** Most bytes a password may have: stated and refused, never cut. */
 export const PASSWORD_MAX_BYTES = 1024;
