@@ -74,8 +74,10 @@ export async function openDeps(config: Config, connection: Connection, manner: M
     guesses: createGuesses(db),
     tokenSizes: createTokenSizes(config, log, () => performance.now()),
     verdicts: createVerdicts(),
-    passwords: createPasswordHasher(watched.metrics.queued, () =>
-      config.mode === 'command' ? loadArgon2() : loadArgon2Threads(CONCURRENT),
+    passwords: createPasswordHasher(
+      watched.metrics.queued,
+      () => (config.mode === 'command' ? loadArgon2() : loadArgon2Threads(CONCURRENT)),
+      CONCURRENT,
     ),
     clock: clock.now,
     random,

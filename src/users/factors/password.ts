@@ -6,7 +6,7 @@ import { temporarilyUnavailable } from '../../protocol/error.ts';
 import { DECOY, isOutdated, isPhc, loadArgon2, type Argon2 } from './argon2.ts';
 
 /**
- * How many hash at once: two, and of two processors one, since the memory that argon2 goes through slows down whatever runs beside
+ * How many hash at once in a server: two, and of two processors one, since the memory that argon2 goes through slows down whatever runs beside
  * it. In libuv's pool, where signatures of RSA are made, too, half of its threads stay free: no token waits behind a password.
  */
 export const CONCURRENT = availableParallelism() > 2 ? 2 : 1;
@@ -31,12 +31,14 @@ export interface PasswordHasher {
 /**
  * @param queued is told when somebody begins to wait, and what it returns when that is over
  * @param load finds what does the work, when the first password is there
+ * @param concurrent how many hash at once
  */
 export function createPasswordHasher(
   queued: Deps['metrics']['queued'] = () => () => {},
   load: () => Promise<Argon2> = loadArgon2,
+  concurrent = 2,
 ): PasswordHasher {
-  const limit = pLimit(CONCURRENT);
+  const limit = pLimit(concurrent);
   let loading: Promise<Argon2> | undefined;
   const argon2 = (): Promise<Argon2> => (loading ??= load());
   return {
