@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg } from 'node:os';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { insertAccount } from '../../src/users/accounts.ts';
@@ -18,6 +18,7 @@ import type { Server } from '../servers/process.ts';
 import { BY, depsFor, machineRequest, people, send, type Client } from '../world.ts';
 import { asMarkdown, type FloodReport, type FloodRound } from './report.ts';
 import type { Stream, Streamed } from './sender-main.ts';
+import { aboutRun } from '../report/about.ts';
 
 const LOGINS = 500;
 /** Accounts that are guessed at: enough that the throttle of one account does not stop the flood early. */
@@ -100,14 +101,10 @@ export async function benchFlood(options: Options, say: (line: string) => void):
     const settings = { TRUST_PROXY: '127.0.0.1,::1', LOGIN_RATE_LIMIT: '60' };
     server = await startPostern(database, 'warn', { ...settings, ...options.set });
     const held = await hold(server, machineRequest(machine, 'es256'), options, say);
-    const [cpu] = cpus();
     const report: FloodReport = {
       about: {
-        date: new Date().toISOString().slice(0, 10),
-        command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
-        machine: `${cpus().length} × ${cpu?.model.trim() ?? 'unknown processor'}`,
+        ...aboutRun(),
         load: [load, loadavg()[0]!],
-        node: process.versions.node,
         postgres: cluster.version,
         tool: held.tool,
         seconds: options.seconds,

@@ -1,6 +1,6 @@
 /** `npm run bench -- --admin`: every list of the admin API on a large database, with its plan and its time. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg } from 'node:os';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { configWith, loadConfig } from '../../src/config.ts';
 import { listOperations, queriesOf, queryString, READ_WHOLE, type FilterValues } from '../../test/support/lists.ts';
@@ -12,6 +12,7 @@ import { anOperator, fillLists, SUB, tokenOf } from './data.ts';
 import { listClient, REQUESTS } from './http.ts';
 import { indexesOf, planner } from './plans.ts';
 import { asMarkdown, type ListReport, type ListRow } from './report.ts';
+import { aboutRun } from '../report/about.ts';
 
 const LIMIT = 50;
 /** So far in is the later page, if the list is that long. */
@@ -109,14 +110,10 @@ export async function benchLists(options: Options, say: (line: string) => void):
     const tables = await fillLists(database, options.rows, say);
     const load = loadavg()[0]!;
     const rows = await measure(database, options, say);
-    const [cpu] = cpus();
     const report: ListReport = {
       about: {
-        date: new Date().toISOString().slice(0, 10),
-        command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
-        machine: `${cpus().length} × ${cpu?.model.trim() ?? 'unknown processor'}`,
+        ...aboutRun(),
         load: [load, loadavg()[0]!],
-        node: process.versions.node,
         postgres: cluster.version,
         limit: LIMIT,
         requests: REQUESTS,

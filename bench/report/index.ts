@@ -1,11 +1,11 @@
 /** The report of a run: a table, the figures behind it, and a plot. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
 import { join } from 'node:path';
 import type { Options } from '../options.ts';
 import type { Result } from '../rounds.ts';
 import { asSvg } from './plot.ts';
 import { asMarkdown } from './table.ts';
+import { aboutRun } from './about.ts';
 
 /** A scenario with everybody's results; the first is ours. */
 export interface Row {
@@ -45,13 +45,9 @@ export function reportOf(
   for (const { name, max_rss: bytes } of rows.flatMap(({ results }) => results)) {
     max_rss[name] = Math.max(max_rss[name] ?? 0, bytes);
   }
-  const [cpu] = cpus();
   return {
     about: {
-      date: new Date().toISOString().slice(0, 10),
-      command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
-      machine: `${cpus().length} × ${cpu?.model.trim() ?? 'unknown processor'}`,
-      node: process.versions.node,
+      ...aboutRun(),
       postgres,
       tool,
       rounds,
