@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../protocol/error.ts';
+import { nextTurn } from '../platform/turn.ts';
 import { newId } from '../store/handle.ts';
 import { answerUnreadableAddress, isBelow } from './admin/elsewhere.ts';
 import { answerUnreadable } from './unreadable.ts';
@@ -99,6 +100,7 @@ export function createServer(deps: Needs): FastifyInstance {
     reply.header('x-request-id', request.id);
     done();
   });
+  app.addHook('preHandler', nextTurn);
   // Clients with a connection to us are told to leave before any is cut: a request may be on its way on each of them.
   let closing = false;
   app.addHook('preClose', async () => {
