@@ -23,7 +23,7 @@ import { aboutRun } from '../report/about.ts';
 const LOGINS = 500;
 /** Accounts that are guessed at: enough that the throttle of one account does not stop the flood early. */
 const ACCOUNTS = 500;
-const WARM_UP_S = 2;
+const WARM_UP_S = 5;
 /** Milliseconds, from issue to answer. */
 const MOST_P95 = 150;
 
@@ -67,17 +67,18 @@ async function hold(server: Server, shot: Shot, options: Options, say: (line: st
   const alone = await fire(origin, { shot }, amount);
   const most = alone.requests / alone.seconds;
   say(`client_credentials alone: ${most.toFixed(0)}/s`);
-  const logins = wrongLogins(LOGINS * seconds * rounds);
+  const each = LOGINS * (WARM_UP_S + seconds);
+  const logins = wrongLogins(each * rounds);
   const made: FloodRound[] = [];
   for (let round = 0; round < rounds; round += 1) {
     for (const flooded of round % 2 === 0 ? [false, true] : [true, false]) {
-      const tokens = sender({ origin, shots: [shot], rate: most / 2, seconds, connections });
+      const common = { origin, seconds, warm_up: WARM_UP_S };
+      const tokens = sender({ ...common, shots: [shot], rate: most / 2, connections });
       const flood = flooded
         ? sender({
-            origin,
-            shots: logins.slice(round * LOGINS * seconds, (round + 1) * LOGINS * seconds),
+            ...common,
+            shots: logins.slice(round * each, (round + 1) * each),
             rate: LOGINS,
-            seconds,
             connections: LOGINS,
           })
         : undefined;
@@ -108,6 +109,7 @@ export async function benchFlood(options: Options, say: (line: string) => void):
         postgres: cluster.version,
         tool: held.tool,
         seconds: options.seconds,
+        warm_up: WARM_UP_S,
         logins: LOGINS,
         most_p95: MOST_P95,
         max_rss: held.max_rss,

@@ -22,7 +22,9 @@ export interface FloodReport {
     node: string;
     postgres: string;
     tool: string;
+    /** Of a round: those that count, and those before. */
     seconds: number;
+    warm_up: number;
     /** A second. */
     logins: number;
     /** Milliseconds: what the 95th percentile of the tokens must stay below. */
@@ -35,7 +37,7 @@ export interface FloodReport {
 }
 
 const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-const FIGURES = ['p50', 'p95', 'p99', 'max'] as const;
+const FIGURES = ['p50', 'p95', 'p99', 'max', 'p95_at_first'] as const;
 
 /** A line for the tokens without and with a flood, and one for the flood. `kept`: none was refused, none came late. */
 export function asMarkdown({ about, most, rounds }: FloodReport): { table: string; kept: boolean } {
@@ -56,7 +58,7 @@ export function asMarkdown({ about, most, rounds }: FloodReport): { table: strin
     FloodRound[],
     FloodRound[],
   ];
-  const head = ['', 'a second', 'p50 ms', 'p95 ms', 'p99 ms', 'longest ms', 'answers'];
+  const head = ['', 'a second', 'p50 ms', 'p95 ms', 'p99 ms', 'longest ms', 'p95 at first', 'answers'];
   const table = [
     line(head),
     line(head.map((_, index) => (index === 0 || index === head.length - 1 ? '---' : '---:'))),
@@ -73,7 +75,7 @@ export function asMarkdown({ about, most, rounds }: FloodReport): { table: strin
       flooded.flatMap(({ logins }) => logins ?? []),
     ),
     '',
-    `Of ${most.toFixed(0)} tokens a second that it makes alone (${about.tool}), half. Medians of ${calm.length} rounds of ${about.seconds} s each, in turns.`,
+    `Of ${most.toFixed(0)} tokens a second that it makes alone (${about.tool}), half. Medians of ${calm.length} rounds of ${about.seconds} s each, in turns, after ${about.warm_up} s that count only as “at first”.`,
     `Most memory in use: ${(about.max_rss / 1_048_576).toFixed(0)} MiB. ${about.machine}, load ${about.load.map((load) => load.toFixed(1)).join(' before and ')} after, Node ${about.node}, PostgreSQL ${about.postgres}, ${about.date}.`,
     `Command: \`${about.command}\``,
     '',
