@@ -52,7 +52,7 @@ const WARM_UP_S = 1;
 const FIRST_GUESS = 6000;
 /** Values made for a round: so many times what was used before, and enough for this many a second. */
 const MARGIN = 2;
-const LEAST = 1000;
+const LEAST = 4000;
 
 const valuesFor = (rate: number, seconds: number): number => Math.ceil(Math.max(rate * MARGIN, LEAST) * seconds);
 
