@@ -6,7 +6,7 @@ import closeWithGrace from 'close-with-grace';
 import { failureOf } from '../cli/failure.ts';
 import { configWith, connectionsOf, loadConfig, type Config, type Mode } from '../config.ts';
 import type { Deps } from '../deps.ts';
-import { collectEarlier } from '../platform/heap.ts';
+import { tuneHeap } from '../platform/heap.ts';
 import { createLog } from '../platform/log.ts';
 import { startWorkers } from '../workers/index.ts';
 import { followChanges } from './changes.ts';
@@ -27,7 +27,7 @@ interface Running {
 }
 
 async function run({ SECRET_KEYS, connection }: Start): Promise<Running> {
-  collectEarlier();
+  tuneHeap();
   const config: Config = configWith(loadConfig(mode), { SECRET_KEYS });
   const pretty = mode === 'dev' && process.stdout.isTTY;
   const log = createLog({ level: config.LOG_LEVEL, pretty, pid: process.pid });

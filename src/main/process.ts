@@ -9,7 +9,7 @@ import { seed } from '../dev/seed.ts';
 import type { MetricsListener } from '../http/metrics.ts';
 import { ensureKeys } from '../keys/index.ts';
 import { disciplinedClock } from '../platform/clock.ts';
-import { collectEarlier } from '../platform/heap.ts';
+import { tuneHeap } from '../platform/heap.ts';
 import { createLog } from '../platform/log.ts';
 import { ensureSecretFile, readSecretFile } from '../platform/secret-file.ts';
 import { startWorkers } from '../workers/index.ts';
@@ -26,7 +26,7 @@ const PRIMARY_MS = 3000;
 
 /** Runs a server until it is told to stop. @throws ConfigError, Failure, PostgresUnavailable and what listening throws */
 export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
-  collectEarlier();
+  tuneHeap();
   let config = loadConfig(mode);
   const several = config.WORKERS > 1;
   const pretty = mode === 'dev' && process.stdout.isTTY;
