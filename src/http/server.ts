@@ -7,13 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../protocol/error.ts';
-import { nextTurn } from '../platform/turn.ts';
 import { newId } from '../store/handle.ts';
 import { answerUnreadableAddress, isBelow } from './admin/elsewhere.ts';
 import { answerUnreadable } from './unreadable.ts';
 import { noted } from './refusal.ts';
 import { requestLog } from './request-log.ts';
 import { traced } from './tracing.ts';
+import { nextTurn } from './turn.ts';
 
 /** Bytes an OAuth form may have. */
 export const BODY_LIMIT = 65_536;

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, test } from 'vitest';
-import { nextTurn } from '../../src/platform/turn.ts';
+import { nextTurn } from '../../src/http/turn.ts';
 
 test('decided: what arrives in one turn goes on side by side, each in its own name', async () => {
   const name = new AsyncLocalStorage<string>();
