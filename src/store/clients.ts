@@ -3,7 +3,8 @@ import { sql, type Selectable } from 'kysely';
 import { SECRET_METHODS } from '../protocol/client-metadata.ts';
 import type { Db, Trx } from './db.ts';
 import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
-import type { ClientsTable, Database } from './schema.ts';
+import type { ClientsTable } from './clients-table.ts';
+import type { Database } from './schema.ts';
 
 export type ClientRow = Selectable<ClientsTable>;
 

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts';
 import type { ResourceRules } from '../protocol/resource.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 import type { Client } from '../store/clients.ts';
-import type { TokenFormat } from '../store/schema.ts';
+import type { TokenFormat } from '../store/clients-table.ts';
 
 export interface Terms {
   format: TokenFormat;
