@@ -11,6 +11,7 @@ import { insertAccount } from '../../src/users/accounts.ts';
 import { startCluster, type Database } from '../database.ts';
 import { loadTool } from '../load/index.ts';
 import type { Options } from '../options.ts';
+import { aboutRun } from '../report/about.ts';
 import { FORM, form, type Shot } from '../scenario.ts';
 import { isSignedBy } from '../scenarios/checks.ts';
 import { startPostern } from '../servers/postern.ts';
@@ -18,7 +19,6 @@ import type { Server } from '../servers/process.ts';
 import { BY, depsFor, machineRequest, people, send, type Client } from '../world.ts';
 import { asMarkdown, type FloodReport, type FloodRound } from './report.ts';
 import type { Stream, Streamed } from './sender-main.ts';
-import { aboutRun } from '../report/about.ts';
 
 const LOGINS = 500;
 /** Accounts that are guessed at: enough that the throttle of one account does not stop the flood early. */

@@ -8,11 +8,11 @@ import { FIRST } from '../../test/support/many.ts';
 import { startCluster, type Database } from '../database.ts';
 import type { Options } from '../options.ts';
 import { startPostern } from '../servers/postern.ts';
+import { aboutRun } from '../report/about.ts';
 import { anOperator, fillLists, SUB, tokenOf } from './data.ts';
 import { listClient, REQUESTS } from './http.ts';
 import { indexesOf, planner } from './plans.ts';
 import { asMarkdown, type ListReport, type ListRow } from './report.ts';
-import { aboutRun } from '../report/about.ts';
 
 const LIMIT = 50;
 /** So far in is the later page, if the list is that long. */

@@ -3,9 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Options } from '../options.ts';
 import type { Result } from '../rounds.ts';
+import { aboutRun } from './about.ts';
 import { asSvg } from './plot.ts';
 import { asMarkdown } from './table.ts';
-import { aboutRun } from './about.ts';
 
 /** A scenario with everybody's results; the first is ours. */
 export interface Row {

@@ -6,8 +6,9 @@ import { temporarilyUnavailable } from '../../protocol/error.ts';
 import { DECOY, isOutdated, isPhc, loadArgon2, type Argon2 } from './argon2.ts';
 
 /**
- * How many hash at once in a server: two, and of two processors one, since the memory that argon2 goes through slows down whatever runs beside
- * it. In libuv's pool, where signatures of RSA are made, too, half of its threads stay free: no token waits behind a password.
+ * How many hash at once in a server: two, and of two processors one, since the memory that argon2 goes through slows down
+ * whatever runs beside it. In libuv's pool, where signatures of RSA are made, too, half of its threads stay free: no token waits
+ * behind a password.
  */
 export const CONCURRENT = availableParallelism() > 2 ? 2 : 1;
 // At 10 to 20 ms each, the last in the queue waits for one second or two.
