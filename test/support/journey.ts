@@ -115,8 +115,9 @@ export async function tour(
     const answers = page.waitForResponse(
       (response) => response.request().isNavigationRequest() && ![302, 303].includes(response.status()),
     );
-    await page.click(button);
-    return (await answers).status();
+    // The answer is there before its page is: until then the one before would be looked at, or neither.
+    const [answer] = await Promise.all([answers, page.waitForEvent('load'), page.click(button)]);
+    return answer.status();
   };
   const open = async (name: string, path: string): Promise<void> => show(name, await go(path));
   const press = async (name: string, button: string): Promise<void> => show(name, await submitted(button));
