@@ -25,9 +25,13 @@ export function isRegisteredRedirectUri(
 function withoutLoopbackPort(uri: string): string | undefined {
   const match = LOOPBACK_PORT.exec(uri);
   if (!match || Number(match[2] ?? 80) > 65535) return undefined;
-  return `${match[1]}${match[3] ?? ''}`;
+  // RFC 3986 §6.2.3: an empty path is `/`, as most programs write it.
+  const rest = match[3] ?? '';
+  return `${match[1]}${rest.startsWith('/') ? '' : '/'}${rest}`;
 }
 
+/** RFC 3986 §3.1. What digits follow is a host with its port, whatever a parser of URLs makes of it. */
+const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d)/i;
 const HOSTILE_SCHEMES = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:', 'about:', 'filesystem:']);
 
 /**
@@ -38,6 +42,7 @@ export function redirectUriProblem(uri: string, application_type: ApplicationTyp
   if (!/^[\x21-\x7E]{1,2000}$/.test(uri)) return 'must be printable ASCII of at most 2000 characters';
   if (uri.includes('#')) return 'must not have a fragment';
   if (/[\\*<>"`{}|^]/.test(uri)) return 'must not hold wildcards or characters that a URI cannot';
+  if (!SCHEME.test(uri)) return 'must be an absolute URI: it begins with no scheme, such as https://';
   if (!URL.canParse(uri)) return 'must be an absolute URI';
   const url = new URL(uri);
   if (HOSTILE_SCHEMES.has(url.protocol)) return `must not use the scheme ${url.protocol}`;

@@ -23,9 +23,10 @@ export async function userinfo(deps: Needs, access_token: string, now: Date): Pr
   const { presented: token, person: user } = verified;
   // A token for another resource is that resource's, not ours.
   if (!token.aud.includes(deps.config.ISSUER)) {
-    throw invalidToken('the access token is for another audience', {
+    const { ISSUER } = deps.config;
+    throw invalidToken(`the access token is for another audience: ask for one with resource=${ISSUER}, or without`, {
       check: 'access_token_audience',
-      expected: deps.config.ISSUER,
+      expected: ISSUER,
       received: listOf(token.aud),
       ...whose(token),
     });

@@ -107,6 +107,14 @@ describe('decided: what operators are refused is kept with its check, as every r
     expect(JSON.stringify(refusal)).not.toContain(MARKER);
   });
 
+  test('a token for another audience is told which resource to ask for', async () => {
+    const { tokens } = await someTokens(at);
+    const answer = await raw('GET', '/clients', { authorization: `Bearer ${tokens.access_token}` });
+    const detail =
+      'the access token is for another audience: ask for one with resource=https://id.example.test/admin/v1';
+    expect(answer.json()).toMatchObject({ status: 401, detail });
+  });
+
   test('with the operator whose token it was', async () => {
     const answer = await raw('GET', '/clients/nobody');
     expect(await refusalOf(at, answer)).toMatchObject({

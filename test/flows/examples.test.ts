@@ -4,6 +4,7 @@ import { decodeJwt } from 'jose';
 import { auth, discoverAuthorizationServerMetadata } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { OAuthClientInformationFull, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { putResource, putScope } from '../../src/clients/scopes.ts';
 import { testApp } from '../support/app.ts';
@@ -12,11 +13,15 @@ import { examplesFor, exampleNames, type Example, type Examples } from '../suppo
 import { aService, aUser, BY, credentials, postForm } from '../support/fixtures.ts';
 import { until } from '../support/postgres-process.ts';
 import { freePort } from '../support/server.ts';
-import { Visitor } from '../support/visitor.ts';
+import { formTokenIn, Visitor } from '../support/visitor.ts';
 
 /** Shorter than the minute before its end in which the examples refresh a token: they do it at every use. */
 const TTL = { ACCESS_TOKEN_TTL: '60' };
-const REGISTRATION = { REGISTRATION: 'open', REGISTRATION_SCOPE: 'openid notes:read' };
+/** As the recipe for Model Context Protocol has it. */
+const [, REGISTRATION_SCOPE = ''] = /REGISTRATION=open REGISTRATION_SCOPE="(.*)" npm start/.exec(
+  readFileSync('docs/clients.md', 'utf8'),
+)!;
+const REGISTRATION = { REGISTRATION: 'open', REGISTRATION_SCOPE };
 const SERVERS = [
   'openid-client',
   'fastify',
@@ -267,6 +272,39 @@ describe('Model Context Protocol', () => {
     const refused = await fetch(resource, { method: 'POST', headers });
     expect(refused.status).toBe(401);
     expect(refused.headers.get('www-authenticate')).toContain('unexpected "aud" claim value');
+  });
+
+  test('a client that asks for offline_access goes on after the person has signed out', async () => {
+    const resource = `${saved.get('mcp-server')!.origin}/mcp`;
+    const kept: { client?: OAuthClientInformationFull; tokens?: OAuthTokens; verifier?: string; to?: URL } = {};
+    const provider: OAuthClientProvider = {
+      redirectUrl: 'http://localhost:8090/callback',
+      clientMetadata: {
+        redirect_uris: ['http://localhost:8090/callback'],
+        grant_types: ['authorization_code', 'refresh_token'],
+        token_endpoint_auth_method: 'none',
+      },
+      clientInformation: () => kept.client,
+      saveClientInformation: (client) => void (kept.client = client as OAuthClientInformationFull),
+      tokens: () => kept.tokens,
+      saveTokens: (tokens) => void (kept.tokens = tokens),
+      codeVerifier: () => kept.verifier!,
+      saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
+      redirectToAuthorization: (url) => void (kept.to = url),
+    };
+    const serverUrl = resource;
+    expect(await auth(provider, { serverUrl, scope: 'notes:read offline_access' })).toBe('REDIRECT');
+    const visitor = new Visitor(deployment.issuer);
+    const back = await visitor.authorize(kept.to!, person);
+    const authorizationCode = back.searchParams.get('code')!;
+    expect(await auth(provider, { serverUrl, authorizationCode })).toBe('AUTHORIZED');
+    expect(kept.tokens!.scope).toBe('notes:read offline_access');
+    const page = await (await visitor.get(`${deployment.issuer}/logout`)).text();
+    await visitor.post(`${deployment.issuer}/logout`, { form_token: formTokenIn(page), action: 'logout' });
+    expect((await visitor.get(`${deployment.issuer}/account`)).status).not.toBe(200);
+    const { access_token } = kept.tokens!;
+    expect(await auth(provider, { serverUrl })).toBe('AUTHORIZED');
+    expect(kept.tokens!.access_token).not.toBe(access_token);
   });
 
   test('the SDK finds an issuer with a path at each of the three places it looks', async () => {

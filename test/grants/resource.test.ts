@@ -86,7 +86,12 @@ test('decided: a token for another resource is no token at userinfo, and introsp
   const code = await codeFor(NOTES);
   const tokens = (await redeem(at, code)).json<Tokens>();
   expect(decode(tokens.access_token).payload).toMatchObject({ aud: NOTES, sub: user.sub });
-  expect((await userinfo(at, tokens.access_token)).statusCode).toBe(401);
+  const refused = await userinfo(at, tokens.access_token);
+  expect(refused.statusCode).toBe(401);
+  const { ISSUER } = at.deps.config;
+  expect(refused.json()).toMatchObject({
+    error_description: `the access token is for another audience: ask for one with resource=${ISSUER}, or without`,
+  });
   expect(await introspect(at, client, tokens.access_token)).toMatchObject({ active: true, aud: NOTES });
 });
 

@@ -287,9 +287,19 @@ describe('RFC 7592 §2: management of a registration', () => {
 });
 
 describe('who may register', () => {
-  test('REGISTRATION=off: there is no such endpoint, and discovery names none', async () => {
+  test('REGISTRATION=off: there is no such endpoint, which says so, and discovery names none', async () => {
     const off = await testApp({ database: at.database, clock: at.clock });
-    expect((await send('POST', '/register', { body: DOCUMENT, to: off })).statusCode).toBe(404);
+    for (const [method, url] of [
+      ['POST', '/register'],
+      ['GET', '/register'],
+      ['PUT', '/register/some-client'],
+    ] as const) {
+      const answer = await send(method, url, { to: off, ...(method === 'GET' ? {} : { body: DOCUMENT }) });
+      expect([answer.statusCode, answer.headers['content-type']]).toEqual([404, 'application/json; charset=utf-8']);
+      expect(answer.headers['access-control-allow-origin']).toBe('*');
+      const error_description = expect.stringMatching(/registration is off: .* \(REGISTRATION\)$/) as string;
+      expect(answer.json()).toEqual({ error: 'not_found', error_description });
+    }
     const metadata = (await off.app.inject('/.well-known/openid-configuration')).json<object>();
     expect(metadata).not.toHaveProperty('registration_endpoint');
     await off.close();

@@ -71,6 +71,24 @@ test('RFC 8252 §7.3: for a native client the port of a loopback IP may vary, an
   expect(accepts('http://127.0.0.1:51234/cb', 'web')).toBe(false);
 });
 
+test('RFC 8252 §7.3: a loopback IP without a path varies its port too, and an empty path is / (RFC 3986 §6.2.3)', () => {
+  const accepts = (uri: string, ...registered: string[]): boolean => isRegisteredRedirectUri(uri, registered, 'native');
+  for (const registered of ['http://127.0.0.1', 'http://127.0.0.1/', 'http://127.0.0.1:8000', 'http://127.0.0.1:8000/'])
+    for (const uri of ['http://127.0.0.1', 'http://127.0.0.1/', 'http://127.0.0.1:51234', 'http://127.0.0.1:51234/'])
+      expect(accepts(uri, registered), `${uri} for ${registered}`).toBe(true);
+  expect(accepts('http://[::1]:51234/', 'http://[::1]')).toBe(true);
+  expect(accepts('http://127.0.0.1:51234/?x=1', 'http://127.0.0.1?x=1')).toBe(true);
+  for (const uri of [
+    'http://127.0.0.1:51234//',
+    'http://127.0.0.1:51234/cb',
+    'http://127.0.0.1:51234?',
+    'http://[::1]:5',
+  ])
+    expect(accepts(uri, 'http://127.0.0.1'), uri).toBe(false);
+  expect(isRegisteredRedirectUri('https://app.example.test/', ['https://app.example.test'], 'native')).toBe(false);
+  expect(isRegisteredRedirectUri('http://127.0.0.1:1/', ['http://127.0.0.1:1'], 'web')).toBe(false);
+});
+
 test('RFC 8252 §8.3: localhost by name has no free port', () => {
   expect(isRegisteredRedirectUri('http://localhost:2/cb', ['http://localhost:1/cb'], 'native')).toBe(false);
 });
@@ -97,6 +115,12 @@ test.each([
   ['file:///etc/passwd', 'native', 'scheme'],
   ['blob:https://a.example.test/x', 'native', 'scheme'],
   ['com.example.app:/cb', 'web', 'https'],
+  ['app.example.test/cb', 'web', 'begins with no scheme, such as https://'],
+  ['localhost:8080/cb', 'web', 'begins with no scheme, such as https://'],
+  ['localhost:8080/cb', 'native', 'begins with no scheme, such as https://'],
+  ['app.example.test:8080/cb', 'native', 'begins with no scheme, such as https://'],
+  ['127.0.0.1:8080/cb', 'native', 'begins with no scheme, such as https://'],
+  ['/cb', 'native', 'begins with no scheme, such as https://'],
   ['myapp:/cb', 'native', 'dot'],
   [`${URI}#x`, 'web', 'fragment'],
   [`${URI}#`, 'web', 'fragment'],

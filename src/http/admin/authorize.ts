@@ -50,7 +50,7 @@ export async function authorizeOperator(deps: Deps, request: FastifyRequest, sco
   const { client_id, sub, gid, aud, scope: held } = token;
   if (!aud.includes(audience)) {
     const why = { check: 'access_token_audience', expected: audience, received: aud.join(' '), client_id } as const;
-    throw invalidToken('the access token is for another audience', why);
+    throw invalidToken(`the access token is for another audience: ask for one with resource=${audience}`, why);
   }
   // People act through their own pages: no consent of theirs gives a client power over the service.
   const ofPerson = gid !== undefined || client_id === BUILT_IN_CLIENT || sub !== client_id;

@@ -1,18 +1,18 @@
 /**
- * /register (RFC 7591) and /register/{client_id} (RFC 7592): JSON in and out. Not there at all unless REGISTRATION says
- * so.
+ * /register (RFC 7591) and /register/{client_id} (RFC 7592): JSON in and out. Unless REGISTRATION says otherwise they are
+ * not there, and say so.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { authenticateRegistration, managed, registerSelf, removeSelf, replaceSelf } from '../../clients/dynamic.ts';
 import { describeClient } from '../../clients/register.ts';
 import type { Deps } from '../../deps.ts';
 import type { Client } from '../../store/clients.ts';
-import { invalidToken } from '../../protocol/error.ts';
+import { invalidToken, OAuthError } from '../../protocol/error.ts';
 import { openToAll, preflight } from './cors.ts';
 import { requesterOf, route } from '../request.ts';
 
 export function register(app: FastifyInstance, deps: Deps): void {
-  if (deps.config.REGISTRATION === 'off') return;
+  if (deps.config.REGISTRATION === 'off') return turnedOff(app);
   preflight(app, '/register', 'POST');
   route(app, '/register', {
     async POST(request, reply) {
@@ -49,6 +49,23 @@ export function register(app: FastifyInstance, deps: Deps): void {
       return reply.code(204).send();
     },
   });
+}
+
+/** Programs try /register unasked, and show what they are told: a bare 404 would send their people looking for a wrong URL. */
+function turnedOff(app: FastifyInstance): void {
+  for (const url of ['/register', '/register/:client_id']) {
+    app.route({
+      method: app.supportedMethods,
+      url,
+      // Nobody reads what was sent.
+      onRequest: (_request, reply, done) => {
+        openToAll(reply);
+        const sentence = 'dynamic client registration is off: the operator of this server can allow it (REGISTRATION)';
+        done(new OAuthError('not_found', sentence, { check: 'address', expected: 'REGISTRATION=token or open' }));
+      },
+      handler: () => undefined,
+    });
+  }
 }
 
 const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
