@@ -184,13 +184,14 @@ async function once(
 ): Promise<AdminAnswer> {
   const { deps, now } = call;
   const trx = deps.db as Parameters<typeof idempotencyKeys.claim>[0];
-  const request_hash = hashOf(operation, request);
+  const { secrets } = deps;
+  const sent = partsOf(operation, request);
   const claim = await idempotencyKeys.claim(trx, request.idempotency, now);
   if (claim === 'running') {
     throw new Problem('in-progress', 'wait for the answer to the first request', { retry_after: 1 });
   }
   if (claim !== 'claimed') {
-    if (!claim.request_hash.equals(request_hash)) {
+    if (!secrets.verifyMac('request', sent, claim.request_hash)) {
       throw new Problem('key-reused', 'the same Idempotency-Key came with another request before');
     }
     return {
@@ -204,7 +205,7 @@ async function once(
   const answer = await write(call, operation, request, input);
   await idempotencyKeys.keep(trx, {
     ...request.idempotency,
-    request_hash,
+    request_hash: secrets.mac('request', sent),
     status: answer.status,
     location: answer.location ?? null,
     body: withoutSecrets(operation, answer.body) ?? null,
@@ -305,10 +306,12 @@ const isPlain = (value: unknown): value is Item => typeof value === 'object' && 
 const inOrder = (item: Item): Item =>
   Object.fromEntries(Object.entries(item).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
-const hashOf = ({ method, path }: Operation, { ids, body }: AdminRequest): Buffer =>
-  createHash('sha256')
-    .update(JSON.stringify([method, fill(path, ids), body ?? null]))
-    .digest();
+/** What makes a request the same one. A body may hold a password: what is kept of it is a MAC under a key of ours. */
+const partsOf = ({ method, path }: Operation, { ids, body }: AdminRequest): string[] => [
+  method,
+  fill(path, ids),
+  JSON.stringify(body ?? null),
+];
 
 const segment = (value: unknown): string => encodeURIComponent(String(value));
 

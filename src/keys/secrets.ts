@@ -1,4 +1,7 @@
-/** What is derived from SECRET_KEYS: sealing of private keys, and the MACs of forms, devices and retries. */
+/**
+ * What is derived from SECRET_KEYS: sealing of private keys, and the MACs of forms, devices and retries, and of what is too
+ * easily guessed to be kept as a bare hash.
+ */
 import {
   createCipheriv,
   createDecipheriv,
@@ -11,7 +14,7 @@ import {
 import type { Random } from '../store/handle.ts';
 
 /** One derived key for each use, so that nothing made for one is good for another. */
-type Purpose = 'private-key' | 'form' | 'device' | 'retry' | 'demo' | 'cursor';
+type Purpose = 'private-key' | 'form' | 'device' | 'retry' | 'demo' | 'cursor' | 'typed-name' | 'request';
 
 export interface Secrets {
   /** Encrypts under the first key. The label is bound in: a sealed value cannot stand in for another. */
@@ -47,6 +50,8 @@ export function createSecrets(keys: readonly string[], random: Random): Secrets 
         retry: derive('retry'),
         demo: derive('demo'),
         cursor: derive('cursor'),
+        'typed-name': derive('typed-name'),
+        request: derive('request'),
       } satisfies Record<Purpose, KeyObject>,
     };
   });

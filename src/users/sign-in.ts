@@ -6,7 +6,6 @@ import { OAuthError, tooManyRequests, type Explanation } from '../protocol/error
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import { ACCOUNT_LIMIT, ACCOUNT_PAUSE, delayAfter, FADES_AFTER, PASSWORD_POLICY } from '../protocol/throttle.ts';
 import * as failures from '../store/failures.ts';
-import { sha256 } from '../store/handle.ts';
 import * as users from '../store/users.ts';
 import { knownDevice, readDevice } from './device.ts';
 
@@ -46,7 +45,7 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
   return deps.passwords.turn(async () => {
     const now = deps.clock();
     const user = await users.findForSignIn(deps.db, credentials.username);
-    const account = user?.sub ?? `?${sha256(users.fold(credentials.username)).toString('base64url')}`;
+    const account = user?.sub ?? nobody(deps, credentials.username);
     const device = user && readDevice(deps.secrets, credentials.device, user.sub, now);
     const keys = {
       account: `password:${account}`,
@@ -73,6 +72,13 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
     return { sub, username, amr: PASSWORD, acr: levelOf(PASSWORD), password_changed_at, device: cookie };
   });
 }
+
+/**
+ * The account that a name without one stands for. People type passwords for their names: under a key of ours nobody who reads
+ * the counts can try words against them. After a change of SECRET_KEYS such a name has its free attempts again.
+ */
+const nobody = ({ secrets }: Needs, typed: string): string =>
+  `?${secrets.mac('typed-name', [users.fold(typed)]).toString('base64url')}`;
 
 /**
  * For the operator alone. What was typed for a name that nobody has is not kept: people type passwords there.

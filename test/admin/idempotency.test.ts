@@ -4,8 +4,9 @@ import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operations } from '../../src/admin/index.ts';
 import { openDb } from '../../src/store/db.ts';
+import { sha256 } from '../../src/store/handle.ts';
 import { aBodyFor, aHouse, fillIn, parametersOf, type House } from '../support/admin-house.ts';
-import { testApp, type TestApp } from '../support/app.ts';
+import { TEST_SECRET_KEY, testApp, type TestApp } from '../support/app.ts';
 import { credentials, postForm } from '../support/fixtures.ts';
 import { anOperator, type Operator } from '../support/operator.ts';
 
@@ -48,6 +49,43 @@ describe('service: an Idempotency-Key', () => {
     expect([again.statusCode, again.json(), again.headers['idempotent-replayed']]).toEqual([201, shown, 'true']);
     for (const name of ['location', 'etag']) expect(again.headers[name], name).toBe(first.headers[name]);
     expect(await named('Replayed')).toBe(1);
+  });
+
+  test('leaves nothing of a password that words could be tried against: what is kept is a MAC under SECRET_KEYS', async () => {
+    const key = aKey();
+    const body = { username: 'kept.under.mac', password: 'a password worth guessing' };
+    expect((await operator.send('POST', '/users', body, { 'idempotency-key': key })).statusCode).toBe(201);
+    const { request_hash } = await at.deps.db
+      .selectFrom('idempotency_keys')
+      .select('request_hash')
+      .where('key', '=', key)
+      .executeTakeFirstOrThrow();
+    const parts = ['POST', '/users', JSON.stringify(body)];
+    const [bare, whole] = [parts.join(''), JSON.stringify(['POST', '/users', body])].map((text) => sha256(text));
+    expect([bare!.equals(request_hash), whole!.equals(request_hash)]).toEqual([false, false]);
+    expect(at.deps.secrets.verifyMac('request', parts, request_hash)).toBe(true);
+  });
+
+  test('is answered again after SECRET_KEYS has a new first key', async () => {
+    const [key, body] = [aKey(), { client_name: 'Before the change', redirect_uris: ['https://a.example.test/cb'] }];
+    const first = await operator.send('POST', '/clients', body, { 'idempotency-key': key });
+    const next = await testApp({
+      database: at.database,
+      clock: at.clock,
+      config: { SECRET_KEYS: ['the next secret key of tests, of forty too', TEST_SECRET_KEY] },
+    });
+    try {
+      const again = await next.app.inject({
+        method: 'POST',
+        url: '/admin/v1/clients',
+        headers: { authorization: `Bearer ${operator.access_token}`, 'idempotency-key': key },
+        payload: body,
+      });
+      expect([again.statusCode, again.headers['idempotent-replayed']]).toEqual([201, 'true']);
+      expect(again.json()).toMatchObject({ client_id: first.json<{ client_id: string }>().client_id });
+    } finally {
+      await next.close();
+    }
   });
 
   test('of six requests at once, one is done; the others are told its answer, or to wait for it', async () => {

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { configWith } from '../../src/config.ts';
+import { sha256 } from '../../src/store/handle.ts';
 import type { User } from '../../src/store/users.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
 import { testApp, type TestApp } from '../support/app.ts';
@@ -213,6 +214,18 @@ test('races: of 100 wrong passwords at once no more are evaluated than the limit
     .where('key', '=', `password:${user.sub}`)
     .executeTakeFirstOrThrow();
   expect(row.count).toBe(verify.mock.calls.length);
+});
+
+test('what was typed for a name that nobody has is counted under a key of ours: people type passwords there', async () => {
+  verifyFast();
+  const typed = 'correct horse battery staple';
+  await fail({ username: typed }, anAddress(), 1);
+  const rows = await at.deps.db.selectFrom('failures').select('key').where('key', 'like', 'password:?%').execute();
+  const [bare, ours] = [sha256(typed), at.deps.secrets.mac('typed-name', [typed])].map((hash) =>
+    hash.toString('base64url'),
+  );
+  expect(rows.filter(({ key }) => key.includes(bare!) || key.includes(typed))).toEqual([]);
+  expect(rows.filter(({ key }) => key.startsWith(`password:?${ours}`))).toHaveLength(2);
 });
 
 test('ASVS 15.4.4: more sign-ins at once than can be heard soon are answered 503 with Retry-After', async () => {
