@@ -1,4 +1,4 @@
-/** Forgets what is kept in this process when another one, or a command, has changed it. */
+/** Forgets what is kept in this process when another one, or a command, has changed it, and sets to work what waits for it. */
 import type { Deps } from '../deps.ts';
 import { listenForChanges, type Changed } from '../store/changes.ts';
 import type { Connection } from '../store/db.ts';
@@ -19,8 +19,12 @@ const forget = {
   },
 } as const satisfies Record<Changed, (deps: Needs) => unknown>;
 
-/** Begins; the returned function ends it, and waits for what it is doing. */
-export function followChanges(deps: Needs, connection: Connection): () => Promise<void> {
+/** Begins; the returned function ends it, and waits for what it is doing. `then` is told what was forgotten. */
+export function followChanges(
+  deps: Needs,
+  connection: Connection,
+  then: (what: Changed) => void = () => {},
+): () => Promise<void> {
   const gathered = new Set<Changed>();
   let timer: NodeJS.Timeout | undefined;
   let acting = Promise.resolve();
@@ -28,7 +32,10 @@ export function followChanges(deps: Needs, connection: Connection): () => Promis
     const all = [...gathered];
     gathered.clear();
     // A newer version may speak of what this one does not keep.
-    for (const what of all) await forget[what]?.(deps);
+    for (const what of all) {
+      await forget[what]?.(deps);
+      then(what);
+    }
   };
   const stop = listenForChanges(connection, (what) => {
     if (gathered.size === 0) {

@@ -35,9 +35,10 @@ async function run({ SECRET_KEYS, connection }: Start): Promise<Running> {
   const { deps, jobs } = await openDeps(config, connection, { log, connections: connectionsOf(config), watched });
   await deps.keys.reload();
   if (config.METRICS_PORT !== 0) (await import('../http/metrics.ts')).watch(deps, { backlog: false });
-  const stopFollowing = followChanges(deps, connection);
+  const workers = startWorkers(deps, jobs, ['each']);
+  const stopFollowing = followChanges(deps, connection, workers.heard);
   const door = await openDoor(deps);
-  return { deps, door, stopFollowing, stopWorkers: startWorkers(deps, jobs, ['each']) };
+  return { deps, door, stopFollowing, stopWorkers: workers.stop };
 }
 
 let running: Running | undefined;

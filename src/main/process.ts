@@ -70,9 +70,9 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     if (mode === 'dev') await seed(deps, deps.clock());
     const scrapes = await listenForMetrics(deps, crew);
     ends.push(async () => scrapes?.close());
-    ends.push(followChanges(deps, connection));
-    const stopWorkers = startWorkers(deps, jobs);
-    ends.push(() => settle(deps, stopWorkers));
+    const workers = startWorkers(deps, jobs);
+    ends.push(followChanges(deps, connection, workers.heard));
+    ends.push(() => settle(deps, workers.stop));
     const { SECRET_KEYS } = config;
     const service = serviceOf(deps, crew, { SECRET_KEYS, connection });
     ends.push(() => service.close());

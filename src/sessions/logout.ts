@@ -4,9 +4,10 @@
  */
 import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
-import { invalidRequest } from '../protocol/error.ts';
+import { invalidRequest, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
+import { listOf } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
 import { transact } from '../store/db.ts';
 import { drawHandle, readHandle } from '../store/handle.ts';
@@ -21,6 +22,8 @@ export interface LogoutRequest {
   client: Client | undefined;
   /** Where to go afterwards: registered for the client of a genuine hint, `state` included; never anything else. */
   return_to: string | undefined;
+  /** Why it does not go where a genuine hint's client wants it to: nobody is led elsewhere, or signed out, unasked. */
+  refusal: OAuthError | undefined;
   /** The one of the browser's sessions it is about: which the hint names, else the current one. */
   session: LiveSession | undefined;
   /** A genuine hint names the very session: the application was part of it, so nobody is tricked by an old token. */
@@ -56,16 +59,27 @@ export async function readLogoutRequest(
   const client = named === undefined ? undefined : await deps.directory.client(named);
   const uri = get('post_logout_redirect_uri');
   // §2: only with a genuine hint; a name alone could be anybody's.
-  const registered = hint !== undefined && uri !== undefined && client?.post_logout_redirect_uris.includes(uri);
+  const wanted = hint && client ? uri : undefined;
+  const registered = wanted !== undefined && client?.post_logout_redirect_uris.includes(wanted);
   const hinted = client && sessions.find(({ sid }) => sidFor(deps, client, sid) === hint?.sid);
   const state = get('state');
   return {
     client,
-    return_to: registered ? withQuery(uri, state === undefined ? {} : { state }) : undefined,
+    return_to: registered ? withQuery(wanted, state === undefined ? {} : { state }) : undefined,
+    refusal: client && wanted !== undefined && !registered ? unregistered(client, wanted) : undefined,
     session: hinted ?? sessions[0],
     recognised: hinted !== undefined,
   };
 }
+
+// §3: "the OP MUST NOT perform post-logout redirection", and a person who expects it has to be told.
+const unregistered = ({ client_id, post_logout_redirect_uris }: Client, received: string): OAuthError =>
+  invalidRequest('post_logout_redirect_uri is not registered for this client', {
+    check: 'post_logout_redirect_uri',
+    expected: listOf(post_logout_redirect_uris),
+    received,
+    client_id,
+  });
 
 /** Adds parameters to the query a registered URI may have. */
 function withQuery(uri: string, parameters: Record<string, string>): string {

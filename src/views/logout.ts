@@ -11,12 +11,14 @@ export type LogoutPageProps = {
   /** Who else is signed in in this browser. */
   others?: readonly PersonView[];
   client?: ClientView | null | undefined;
+  /** What else the person should know. */
+  note?: string | undefined;
   /** What the request said, to be posted with the answer. */
   hidden: Record<string, string>;
 };
 
 export function logoutPage(props: LogoutPageProps): Html {
-  const { frame, action, form_token, person, others = [], client } = props;
+  const { frame, action, form_token, person, others = [], client, note } = props;
   return page(frame, {
     title: `Sign out of ${issuerName(frame.issuer)}`,
     heading: 'Sign out?',
@@ -31,6 +33,7 @@ export function logoutPage(props: LogoutPageProps): Html {
           Also signed in in this browser: ${others.map(({ name }, index) => html`${index > 0 && ', '}${named(name)}`)}
         </p>`
       }
+      ${note !== undefined && html`<p id="logout-note">${note}</p>`}
       <form method="post" action="${action}">
         ${hidden({ ...props.hidden, form_token })}
         <div class="actions">

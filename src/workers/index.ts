@@ -3,6 +3,7 @@
  * the next turn.
  */
 import type { Deps } from '../deps.ts';
+import type { Changed } from '../store/changes.ts';
 import { backchannelLogout } from './backchannel-logout.ts';
 import { clientLogos } from './client-logos.ts';
 import { keepPartitions } from './keep-partitions.ts';
@@ -41,26 +42,41 @@ export const workers = {
   'sweep-expired': sweepExpired,
 } as const satisfies Record<string, Make>;
 
+/** Jobs that are under way. */
+export interface Started {
+  /** Something changed: those that wait for it run now, also where they are running. */
+  heard(what: Changed): void;
+  /** Stops them and waits for those running. */
+  stop(): Promise<void>;
+}
+
 /**
  * Starts every job, and those that come with the process: all of them, or where other processes answer requests beside
- * the first, only those of `each`. The returned function stops them and waits for those running.
+ * the first, only those of `each`.
  */
 export function startWorkers(
   deps: Needs,
   more: Readonly<Record<string, Worker>> = {},
   here: ReadonlyArray<Worker['where']> = ['each', 'once'],
-): () => Promise<void> {
+): Started {
   const running = new Set<Promise<void>>();
   const timers: NodeJS.Timeout[] = [];
+  const hurries: Array<[after: Changed, hurry: () => void]> = [];
+  let stopped = false;
   const jobs = { ...Object.fromEntries(Object.entries(workers).map(([name, make]) => [name, make(deps)])), ...more };
-  for (const [name, { where, every, run }] of Object.entries(jobs)) {
+  for (const [name, { where, every, after, run }] of Object.entries(jobs)) {
     if (!here.includes(where)) continue;
     let busy = false;
+    // What was heard of while it ran it may have missed.
+    let again = false;
     const turn = async (): Promise<void> => {
       if (busy) return;
       busy = true;
       try {
-        await run();
+        do {
+          again = false;
+          await run();
+        } while (again);
         deps.metrics.worked(name, deps.clock());
       } catch (error) {
         deps.metrics.worked(name, undefined);
@@ -69,15 +85,28 @@ export function startWorkers(
         busy = false;
       }
     };
-    const timer = setInterval(() => {
+    const begin = (): void => {
       const done = turn().finally(() => running.delete(done));
       running.add(done);
-    }, every * 1000);
+    };
+    const timer = setInterval(begin, every * 1000);
     timer.unref();
     timers.push(timer);
+    const hurry = (): void => {
+      again = true;
+      begin();
+    };
+    if (after !== undefined) hurries.push([after, hurry]);
   }
-  return async () => {
-    for (const timer of timers) clearInterval(timer);
-    await Promise.all(running);
+  return {
+    heard(what) {
+      if (stopped) return;
+      for (const [after, hurry] of hurries) if (after === what) hurry();
+    },
+    async stop() {
+      stopped = true;
+      for (const timer of timers) clearInterval(timer);
+      await Promise.all(running);
+    },
   };
 }

@@ -200,7 +200,7 @@ test('metrics: turns of the workers are counted, and when one last succeeded is 
   const run = async (): Promise<void> => {
     if ((turns += 1) === 2) throw new Error('a bad day');
   };
-  const stop = startWorkers(at.deps, { brave: { where: 'each', every: 1, run } });
+  const { stop } = startWorkers(at.deps, { brave: { where: 'each', every: 1, run } });
   await vi.advanceTimersByTimeAsync(1000);
   const succeeded_at = at.clock.now().getTime() / 1000;
   at.clock.advance(30);

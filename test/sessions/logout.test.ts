@@ -126,12 +126,35 @@ test.each([
   'https:evil.example.test',
   'java\tscript:alert(1)',
   'https://app.example.test/callback',
-  '',
-])('ASVS 10.6.2: post_logout_redirect_uri %s, not registered, leads nowhere but to our own page', async (uri) => {
+])('ASVS 10.6.2: post_logout_redirect_uri %s, not registered, leads nowhere, and that is said', async (uri) => {
   const browser = new TestBrowser(at);
   const url = logoutUrl({ id_token_hint: hint, post_logout_redirect_uri: uri, state: 'x' });
-  expect((await browser.get(url)).headers.location).toBe(DONE);
-  expect((await browser.get(DONE)).body).not.toContain('evil');
+  const page = await browser.get(url);
+  expectErrorPage(page);
+  expect(titleOf(page)).toBe('Error: This address isn’t registered');
+  expect(page.body).toContain('Go to Notes');
+  expect(page.body).not.toContain('evil');
+});
+
+test('RFC 6749 §3.1: a post_logout_redirect_uri without a value was not sent', async () => {
+  const url = logoutUrl({ id_token_hint: hint, post_logout_redirect_uri: '' });
+  expect((await new TestBrowser(at).get(url)).headers.location).toBe(DONE);
+});
+
+test('RP-Initiated Logout §3: with an address that is not registered nobody is signed out unasked, and nobody led there', async () => {
+  const { browser, tokens } = await signedIn();
+  const asked = { id_token_hint: tokens.id_token, post_logout_redirect_uri: `${BYE}/other`, state: 'x' };
+  const page = await browser.get(logoutUrl(asked));
+  expect([page.statusCode, titleOf(page)]).toEqual([200, 'Sign out of id.example.test']);
+  expect(page.body).toContain('an address that it has not registered');
+  expect(await isSignedIn(browser)).toBe(true);
+  await at.deps.refusals.flush(at.clock.now());
+  const kept = await at.deps.db.selectFrom('refusals').selectAll().where('client_id', '=', client.client_id).execute();
+  expect(kept).toContainEqual(
+    expect.objectContaining({ check: 'post_logout_redirect_uri', received: `${BYE}/other`, status: 200 }),
+  );
+  expect((await press(browser, page, 'logout')).headers.location).toBe(DONE);
+  expect(await isSignedIn(browser)).toBe(false);
 });
 
 test('RP-Initiated Logout §2: a forged hint, an access token or no hint at all asks, and never leads back', async () => {
@@ -164,7 +187,9 @@ test('RP-Initiated Logout §2: another client’s hint does not open this client
   const other = await aClient(at, { skip_consent: true });
   const { tokens, browser } = await someTokens(at, { client: other });
   const url = logoutUrl({ id_token_hint: tokens.id_token, post_logout_redirect_uri: BYE });
-  expect((await browser.get(url)).headers.location).toBe(DONE);
+  const page = await browser.get(url);
+  expect([page.statusCode, page.headers.location]).toEqual([200, undefined]);
+  expect((await press(browser, page, 'logout')).headers.location).toBe(DONE);
 });
 
 test('RP-Initiated Logout §2: a POST of another site answers 303 to a GET of ours, which decides with the cookie in hand', async () => {

@@ -289,6 +289,14 @@ export const pages: Record<string, Html> = {
     fields: { code: 'spl-code', state: hostile, submit: 'not a method' },
   }),
   logout: logoutPage({ ...form, action: '/logout', person: ada, client: notes, hidden: { state: 'a"b' } }),
+  'logout-unregistered': logoutPage({
+    ...form,
+    action: '/logout',
+    person: ada,
+    client: notes,
+    note: 'You stay here afterwards.',
+    hidden: {},
+  }),
   'logout-plain': logoutPage({ ...form, action: '/logout', hidden: {} }),
   'logout-several': logoutPage({ ...form, action: '/logout', person: ada, others: [{ name: 'Bob' }], hidden: {} }),
   'logout-hostile': logoutPage({

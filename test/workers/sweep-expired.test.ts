@@ -213,7 +213,7 @@ test('house rule: a job never runs twice at once, a failure waits for the next t
       running -= 1;
     },
   };
-  const stop = startWorkers(
+  const { stop } = startWorkers(
     { ...at.deps, keys: { ...at.deps.keys, reload: async () => ({ unreadable: [] }) } },
     { slow },
   );

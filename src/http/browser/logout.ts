@@ -1,4 +1,7 @@
-/** /logout: asks, unless an application proves by id_token_hint that it knows the person; /logout/done says it is done. */
+/**
+ * /logout: asks, unless an application proves by id_token_hint that it knows the person, and wants to go nowhere but where
+ * it registered to go; /logout/done says it is done.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Parameters } from '../../protocol/parameters.ts';
 import type { LiveSession } from '../../sessions/index.ts';
@@ -6,14 +9,18 @@ import { openSignOut, readLogoutRequest, signOut, type LogoutRequest } from '../
 import { isUnavailable } from '../../store/db.ts';
 import { logoutPage } from '../../views/logout.ts';
 import { signedOutPage } from '../../views/signed-out.ts';
+import { noted } from '../refusal.ts';
 import { formOf, queryOf, requesterOf, requireForm, route, textOf } from '../request.ts';
-import { clientView } from './client-view.ts';
+import { clientLink, clientView } from './client-view.ts';
 import { browserOf, hashOf, sendPage, urlOf, type Context } from './context.ts';
+import { PageError } from './error-page.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
 import { keepSessions, personView, sessionsOf } from './signed-in.ts';
 
 /** The parameters that go through the confirmation page and are checked again behind it. */
 const CARRIED = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'] as const;
+
+const NOT_LED = 'the application asked to lead you on to an address that it has not registered.';
 
 export function logout(app: FastifyInstance, context: Context): void {
   const { deps } = context;
@@ -48,8 +55,15 @@ export function logout(app: FastifyInstance, context: Context): void {
       const parameters = queryOf(request);
       const sessions = await sessionsOf(context, request, now);
       const asked = await readLogoutRequest(deps, parameters, sessions, now);
-      const { session, client, recognised } = asked;
-      if (!session || recognised) return end(request, reply, sessions, session ? [session] : [], asked, now);
+      const { session, client, recognised, refusal } = asked;
+      if (refusal) {
+        const advice = `You are not signed in here, and ${NOT_LED}`;
+        if (!session)
+          throw new PageError(refusal, 'This address isn’t registered', advice, client && clientLink(client));
+        noted(deps, request, refusal, 200);
+      } else if (!session || recognised) {
+        return end(request, reply, sessions, session ? [session] : [], asked, now);
+      }
       const browser = browserOf(context, request, reply);
       return sendPage(context, reply, (frame) =>
         logoutPage({
@@ -59,6 +73,7 @@ export function logout(app: FastifyInstance, context: Context): void {
           person: personView(session),
           others: sessions.filter((other) => other !== session).map(personView),
           client: client && clientView(client),
+          note: refusal && `You stay here afterwards: ${NOT_LED}`,
           hidden: carried(parameters),
         }),
       );
