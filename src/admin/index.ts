@@ -83,5 +83,6 @@ export const adminResource = (issuer: string): Resource => ({
   access_token_format: null,
   access_token_ttl: null,
   access_token_signing_alg: null,
+  access_token_typ: null,
   claims: [],
 });

@@ -2,6 +2,7 @@
 import { Option } from 'commander';
 import type { MembershipClaim } from '../protocol/claims.ts';
 import { SIGNING_ALGS, type SigningAlg } from '../protocol/signing-alg.ts';
+import { ACCESS_TOKEN_TYPS, type AccessTokenTyp } from '../protocol/token-type.ts';
 import { everything, orNothing, putting } from './api.ts';
 import type { Group, Leaf } from './command.ts';
 import { notFound } from './failure.ts';
@@ -33,6 +34,7 @@ interface PutOptions {
   accessTokenFormat?: string;
   accessTokenTtl?: number;
   accessTokenAlg?: SigningAlg;
+  accessTokenTyp?: AccessTokenTyp;
   claims?: MembershipClaim[];
 }
 
@@ -48,11 +50,15 @@ const put: Leaf<PutOptions> = {
     new Option('--access-token-ttl <time>', 'their life: seconds, or 15m, 12h').argParser(seconds),
     new Option('--claims <names>', 'what they say of the person: groups, roles, or both').argParser(words),
     new Option('--access-token-alg <alg>', 'their signature').choices(SIGNING_ALGS),
+    new Option('--access-token-typ <typ>', 'their typ: JWT for verifiers that refuse at+jwt').choices(
+      ACCESS_TOKEN_TYPS,
+    ),
   ],
   examples: ['resources put https://notes.example.com --name "Notes API" --scope "notes:read notes:write"'],
   run: ({ api }, { argument: resource, options }) =>
     api(async (to) => {
-      const { name, scope, clientId, accessTokenFormat, accessTokenTtl, accessTokenAlg, claims } = options;
+      const { name, scope, clientId, accessTokenFormat, accessTokenTtl, accessTokenAlg, accessTokenTyp, claims } =
+        options;
       const changes = {
         ...(name !== undefined && { name }),
         ...(scope && { scope }),
@@ -60,6 +66,7 @@ const put: Leaf<PutOptions> = {
         ...(accessTokenFormat && { access_token_format: accessTokenFormat }),
         ...(accessTokenTtl !== undefined && { access_token_ttl: accessTokenTtl }),
         ...(claims && { claims }),
+        ...(accessTokenTyp && { access_token_typ: accessTokenTyp }),
         ...(accessTokenAlg && { access_token_signing_alg: accessTokenAlg }),
       };
       const row = await putting(to, '/resources/{resource}', { resource }, changes);

@@ -8,6 +8,7 @@ import { MAX_TOKEN_TTL } from '../protocol/client-metadata.ts';
 import { isResource } from '../protocol/resource.ts';
 import { isBuiltInScope, isScopeToken } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
+import { ACCESS_TOKEN_TYPS } from '../protocol/token-type.ts';
 import * as clients from '../store/clients.ts';
 import * as consents from '../store/consents.ts';
 import { transact } from '../store/db.ts';
@@ -47,6 +48,8 @@ export const resourceFields = z.strictObject({
   access_token_format: z.enum(['jwt', 'opaque']).nullable().default(null),
   access_token_ttl: z.int().min(1).max(MAX_TOKEN_TTL).nullable().default(null),
   access_token_signing_alg: z.enum(SIGNING_ALGS).nullable().default(null),
+  /** Null is `at+jwt` (RFC 9068 §2.1). */
+  access_token_typ: z.enum(ACCESS_TOKEN_TYPS).nullable().default(null),
   /** What its access tokens say of the person (RFC 9068 §2.2.3.1). */
   claims: z.array(z.enum(MEMBERSHIP_CLAIMS)).max(2).default([]),
 });

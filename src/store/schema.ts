@@ -5,6 +5,7 @@ import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import type { MembershipClaim, PersonClaims } from '../protocol/claims.ts';
 import type { KeyAlg } from '../protocol/key-alg.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
+import type { AccessTokenTyp } from '../protocol/token-type.ts';
 import type { ClientsTable, TokenFormat } from './clients-table.ts';
 import type { Json, Nullable } from './columns.ts';
 
@@ -52,6 +53,7 @@ export interface Database {
     access_token_format: Nullable<TokenFormat>;
     access_token_ttl: Nullable<number>;
     access_token_signing_alg: Nullable<SigningAlg>;
+    access_token_typ: Nullable<AccessTokenTyp>;
     claims: Generated<MembershipClaim[]>;
   };
   users: {

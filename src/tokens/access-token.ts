@@ -9,9 +9,6 @@ import type { Authorization } from './authorization.ts';
 import { subjectFor } from './subject.ts';
 import { rulesOf, termsOf } from './terms.ts';
 
-/** The `typ` of a JWT access token: what keeps it apart from an ID token (RFC 9068 §2.1). */
-export const ACCESS_TOKEN_TYP = 'at+jwt';
-
 export interface AccessToken {
   access_token: string;
   jti: string;
@@ -25,7 +22,7 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
   const { client, sub, resource, person } = authorization;
   // Here, so that no grant can forget it.
   const scope = scopeAt(authorization.scope, resource, await rulesOf(deps));
-  const { format, ttl, alg } = await termsOf(deps, client, resource);
+  const { format, ttl, typ, alg } = await termsOf(deps, client, resource);
   const wanted = secondsAfter(now, ttl);
   const expires_at = person ? earlier(wanted, person.grant_expires_at) : wanted;
   const jti = drawId(deps.random, expires_at);
@@ -71,7 +68,7 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
       amr: person.amr,
     }),
   };
-  const header = { typ: ACCESS_TOKEN_TYP, alg: alg ?? deps.config.ACCESS_TOKEN_SIGNING_ALG };
+  const header = { typ, alg: alg ?? deps.config.ACCESS_TOKEN_SIGNING_ALG };
   // RFC 9068 §4: whoever verifies has to know RS256, so it signs until the key of a new choice is known to everybody.
   const access_token = await deps.keys.sign(claims, header, now, alg === null ? { meanwhile: 'RS256' } : {});
   deps.tokenSizes.check(client.client_id, 'access_token', access_token);

@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import { tokenHash } from '../protocol/token-hash.ts';
+import { isIdToken } from '../protocol/token-type.ts';
 import type { Authorization, PersonAuthorization } from './authorization.ts';
 import { NESTED, type Seal } from './encryption.ts';
 import { sidFor, subjectFor } from './subject.ts';
@@ -66,8 +67,8 @@ export async function readHint({ config, keys }: Needs, id_token_hint: string, n
       },
       { algorithms: [...SIGNING_ALGS] },
     );
-    if (protectedHeader.typ !== 'JWT') return undefined;
     const claims = hintClaims.parse(JSON.parse(new TextDecoder().decode(payload)));
+    if (!isIdToken(protectedHeader.typ, claims.aud)) return undefined;
     return claims.iss === config.ISSUER ? { sub: claims.sub, client_id: claims.aud, sid: claims.sid } : undefined;
   } catch {
     return undefined;

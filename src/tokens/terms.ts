@@ -2,6 +2,7 @@
 import type { Deps } from '../deps.ts';
 import type { ResourceRules } from '../protocol/resource.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
+import { typFor, type AccessTokenTyp } from '../protocol/token-type.ts';
 import type { Client } from '../store/clients.ts';
 import type { TokenFormat } from '../store/clients-table.ts';
 
@@ -9,6 +10,8 @@ export interface Terms {
   format: TokenFormat;
   /** Seconds. */
   ttl: number;
+  /** Of a JWT. */
+  typ: AccessTokenTyp;
   /** Of a JWT. Null is the server's choice: nobody counts on it. */
   alg: SigningAlg | null;
 }
@@ -20,7 +23,7 @@ export const rulesOf = async ({ config, directory }: Pick<Deps, 'config' | 'dire
   resources: await directory.resources(),
 });
 
-/** With several resources the strictest wins: opaque before JWT, the shortest life. */
+/** With several resources the strictest wins: opaque before JWT, the shortest life, the type of RFC 9068. */
 export async function termsOf(
   { config, directory }: Pick<Deps, 'config' | 'directory'>,
   client: Client,
@@ -32,6 +35,7 @@ export async function termsOf(
   const lives = rows.map((row) => row.access_token_ttl).filter((ttl) => ttl !== null);
   const alg = rows.find((row) => row.access_token_signing_alg !== null)?.access_token_signing_alg;
   return {
+    typ: typFor(resource.map((uri) => (uri === config.ISSUER ? null : known.get(uri)?.access_token_typ))),
     format: formats.includes('opaque') ? 'opaque' : (formats[0] ?? client.access_token_format ?? 'jwt'),
     ttl: Math.min(...lives, ...(lives.length > 0 ? [] : [client.access_token_ttl ?? config.ACCESS_TOKEN_TTL])),
     alg: alg ?? null,

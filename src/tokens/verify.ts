@@ -9,12 +9,12 @@ import { numericDate } from '../protocol/numeric-date.ts';
 import { kindOf } from '../protocol/redaction.ts';
 import { parseScope } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
+import { isAccessToken } from '../protocol/token-type.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import * as grants from '../store/grants.ts';
 import { readHandle } from '../store/handle.ts';
 import * as users from '../store/users.ts';
 import { membershipsAt, membershipsWanted } from './memberships.ts';
-import { ACCESS_TOKEN_TYP } from './access-token.ts';
 
 /** The client that POST /login issues to: in no registry, known to no grant. */
 export const BUILT_IN_CLIENT = 'postern';
@@ -185,25 +185,30 @@ export async function readSignedJwt(
   { retired = false }: { retired?: boolean } = {},
 ): Promise<{ claims: PresentedToken; expired: boolean; signed_with: PublishedKey } | undefined> {
   let found: PublishedKey | undefined;
+  let typ: string | undefined;
   const read = (payload: unknown, expired: boolean) => {
-    const { aud, scope, ...claims } = jwtClaims.parse(payload);
-    const said = { format: 'jwt' as const, ...claims, scope: parseScope(scope), aud: [aud].flat() };
+    const { aud: audience, scope, ...claims } = jwtClaims.parse(payload);
+    const aud = [audience].flat();
+    // RFC 9068 §4: before anything that it says counts.
+    if (!isAccessToken(typ, aud, config.ISSUER)) return undefined;
+    const said = { format: 'jwt' as const, ...claims, scope: parseScope(scope), aud };
     return { claims: said, expired, signed_with: found! };
   };
   try {
     const { payload } = await jwtVerify(
       token,
-      async ({ kid = '', alg }) => {
+      async ({ kid = '', alg, typ: said }) => {
+        typ = said;
         found = await keys.find(kid, now, { retired });
         // The key decides the algorithm, never the token (RFC 8725 §3.1).
         if (found?.alg !== alg) throw new errors.JWKSNoMatchingKey();
         return found.public_key;
       },
-      { issuer: config.ISSUER, typ: ACCESS_TOKEN_TYP, algorithms: [...SIGNING_ALGS], currentDate: now },
+      { issuer: config.ISSUER, algorithms: [...SIGNING_ALGS], currentDate: now },
     );
     return read(payload, false);
   } catch (error) {
-    // Its signature, type and issuer were right: expiry is looked at last.
+    // Its signature and issuer were right: expiry is looked at last.
     if (error instanceof errors.JWTExpired && jwtClaims.safeParse(error.payload).success) {
       return read(error.payload, true);
     }

@@ -60,6 +60,7 @@ test('resources put, list and delete', async () => {
     access_token_format: null,
     access_token_ttl: 3600,
     access_token_signing_alg: null,
+    access_token_typ: null,
     claims: [],
   };
   expect(made.json()).toEqual(expected);
@@ -69,10 +70,13 @@ test('resources put, list and delete', async () => {
     resource,
     '--access-token-format',
     'opaque',
+    '--access-token-typ',
+    'JWT',
     '--no-client-id',
     '--json',
   ]);
-  expect(changed.json()).toEqual({ ...expected, client_id: null, access_token_format: 'opaque' });
+  const to = { client_id: null, access_token_format: 'opaque', access_token_typ: 'JWT' };
+  expect(changed.json()).toEqual({ ...expected, ...to });
   expect((await postern(['resources', 'list', '--json'])).items()).toEqual([changed.json()]);
   expect(await eventsOf('resource_changed')).toEqual([resource, resource]);
 
