@@ -1,0 +1,35 @@
+/** One drill: a house, its clients, a fault, and what the ledger says afterwards. */
+import type { Fault } from './fault.ts';
+import { sleep } from './fault.ts';
+import { closeHouse, openHouse } from './house.ts';
+import type { Findings } from './ledger.ts';
+
+export interface DrillOptions {
+  seconds?: number | undefined;
+  chains: number;
+  processes?: number;
+  /** How long everything goes well before the fault. */
+  warmUp?: number;
+  say?: (line: string) => void;
+}
+
+/** Carries it out. The findings are wrong where a client was told what is not so, or lost what it was given. */
+export async function drill(fault: Fault, options: DrillOptions): Promise<Findings> {
+  const { seconds = fault.seconds, chains, processes = 2, warmUp = 2, say = () => {} } = options;
+  const scene = await fault.open();
+  try {
+    say(`two servers, ${chains} chains of refresh tokens; ${fault.sentence}; ${seconds} s`);
+    const house = await openHouse(scene.node, {
+      url: scene.url,
+      chains,
+      processes,
+      ...(scene.env && { env: scene.env }),
+    });
+    await sleep(warmUp);
+    await scene.strike(house, seconds);
+    say('the fault is over');
+    return await closeHouse(house, scene.survivor?.() ?? scene.node);
+  } finally {
+    await scene.close();
+  }
+}

@@ -1,0 +1,37 @@
+/** The primary is lost and its standby takes over; the servers know both by name. */
+import { sleep, type Fault, type Scene } from '../fault.ts';
+import { DATABASE, startNode, startStandby } from '../node.ts';
+
+async function pair({ synchronous }: { synchronous: boolean }): Promise<Scene> {
+  const primary = await startNode();
+  const standby = await startStandby(primary, { synchronous });
+  const hosts = [primary, standby].map(({ port }) => `127.0.0.1:${port}`).join();
+  return {
+    node: primary,
+    url: `postgres://postern@${hosts}/${DATABASE}?target_session_attrs=read-write`,
+    survivor: () => standby,
+    async strike(_house, seconds) {
+      await primary.kill();
+      await sleep(seconds);
+      // What a cluster manager does once it is sure that the primary is gone.
+      await standby.sql('select pg_promote()');
+    },
+    async close() {
+      await primary.close();
+      await standby.close();
+    },
+  };
+}
+
+export const failover: Fault = {
+  sentence: 'kill -9 of the primary; its synchronous standby is promoted',
+  seconds: 5,
+  open: () => pair({ synchronous: true }),
+};
+
+export const failoverAsynchronous: Fault = {
+  sentence:
+    'kill -9 of the primary; an asynchronous standby is promoted: confirmed writes may be lost, and this says how many',
+  seconds: 5,
+  open: () => pair({ synchronous: false }),
+};

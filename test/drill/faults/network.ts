@@ -1,0 +1,41 @@
+/** What befalls the way to Postgres. */
+import { sleep, type Fault, type Scene } from '../fault.ts';
+import { startNode } from '../node.ts';
+import { startProxy, type Proxy } from '../proxy.ts';
+
+async function behindProxy(strike: (proxy: Proxy, seconds: number) => Promise<void>): Promise<Scene> {
+  const node = await startNode();
+  const proxy = await startProxy(node.port);
+  return {
+    node,
+    url: node.url.replace(`:${node.port}/`, `:${proxy.port}/`),
+    strike: (_house, seconds) => strike(proxy, seconds),
+    async close() {
+      await proxy.close();
+      await node.close();
+    },
+  };
+}
+
+export const cut: Fault = {
+  sentence: 'every connection to Postgres is reset, several times a second',
+  seconds: 10,
+  open: () =>
+    behindProxy(async (proxy, seconds) => {
+      for (const end = performance.now() + seconds * 1000; performance.now() < end;) {
+        proxy.cut();
+        await sleep(0.3);
+      }
+    }),
+};
+
+export const swallowed: Fault = {
+  sentence: 'whatever is sent to Postgres is lost without a word, and the connections of that time stay dead',
+  seconds: 12,
+  open: () =>
+    behindProxy(async (proxy, seconds) => {
+      proxy.swallow();
+      await sleep(seconds);
+      proxy.restore();
+    }),
+};
