@@ -1,14 +1,15 @@
-/** Postgres itself: the pool, transactions, and telling a database that is away from one that says no. */
+/** Postgres itself: the database, transactions, and what it says of itself. */
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
-import pg from 'pg';
 import { OAuthError } from '../protocol/error.ts';
+import type { Connection } from './connection.ts';
+import { Pool } from './pool.ts';
 import type { Database } from './schema.ts';
+
+export type { Connection } from './connection.ts';
+export { isUnavailable } from './unavailable.ts';
 
 export type Db = Kysely<Database>;
 export type Trx = Transaction<Database>;
-
-/** Where the database is: a URL, or a unix socket directory. */
-export type Connection = { connectionString: string } | { host: string; port: number; user: string; database: string };
 
 /** How large a pool of connections is, and how patient. */
 export interface PoolOptions {
@@ -17,35 +18,34 @@ export interface PoolOptions {
   onError?: (error: Error) => void;
   /** Called after every statement with its text, which has places for its parameters, not their values. */
   onStatement?: ((sql: string, ms: number, failed: boolean) => void) | undefined;
+  /** Milliseconds until a connection has to be there. */
+  connectTimeout?: number;
   /** Milliseconds a statement may take; 0 is no limit (migrations). */
   statementTimeout?: number;
+  /** Milliseconds a statement may wait for somebody's lock: a part of what it may take, where nothing is said. */
+  lockTimeout?: number;
+  /** Milliseconds after which an idle connection is looked at; 0 is never. */
+  heartbeat?: number;
 }
 
 // Together they bound how long a request waits for a database that hangs: 503 within 3 s.
-const ACQUIRE_TIMEOUT_MS = 1000;
+const CONNECT_TIMEOUT_MS = 1000;
 const STATEMENT_TIMEOUT_MS = 2000;
+/** The part of a statement's time that it may wait for a lock. */
+const LOCK_PART = 4;
+const HEARTBEAT_MS = 5000;
 
 /** Opens a pool. No connection is made until the first statement. */
 export function openDb(connection: Connection, options: PoolOptions): Db {
-  const timeout = options.statementTimeout ?? STATEMENT_TIMEOUT_MS;
-  const pool = new pg.Pool({
-    ...connection,
-    max: options.max,
-    connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
-    idleTimeoutMillis: 30_000,
-    // What a connection has prepared for days that are over goes with it.
-    maxLifetimeSeconds: 86_400,
-    keepAlive: true,
-    application_name: 'postern',
-    ...(timeout > 0
-      ? // The server's own limit frees its locks; ours also ends the wait when the server itself is stopped.
-        { statement_timeout: timeout, query_timeout: timeout + 250, idle_in_transaction_session_timeout: 5000 }
-      : {}),
+  const { max, onError, onStatement, statementTimeout: statement = STATEMENT_TIMEOUT_MS } = options;
+  const pool = new Pool(connection, {
+    max,
+    connect: options.connectTimeout ?? CONNECT_TIMEOUT_MS,
+    statement,
+    lock: options.lockTimeout ?? Math.ceil(statement / LOCK_PART),
+    heartbeat: options.heartbeat ?? HEARTBEAT_MS,
+    onError: onError ?? (() => {}),
   });
-  pool.on('error', options.onError ?? (() => {}));
-  // A connection that breaks in use may say so twice: first to its query, then to nobody, which would end the process.
-  pool.on('connect', (client) => client.on('error', () => {}));
-  const { onStatement } = options;
   const db = new Kysely<Database>({
     dialect: new PostgresDialect({ pool }),
     ...(onStatement && {
@@ -58,7 +58,7 @@ export function openDb(connection: Connection, options: PoolOptions): Db {
 
 /** What lies beneath a database: its connections, and who is told of statements. */
 interface Reach {
-  pool: pg.Pool;
+  pool: Pool;
   onStatement: PoolOptions['onStatement'];
 }
 const reaches = new WeakMap<Db, Reach>();
@@ -91,41 +91,6 @@ export async function transact<T>(db: Db | Trx, work: (trx: Trx) => Promise<T>):
 }
 
 const isTransaction = (db: Db | Trx): db is Trx => db.isTransaction;
-
-const UNAVAILABLE_CLASSES = [
-  '08', // connection exceptions
-  '53', // insufficient resources: disk full, too many connections
-  '57', // operator intervention: shutting down, cancelled by statement_timeout
-  '58', // system errors: I/O
-];
-const UNAVAILABLE_CODES = new Set([
-  '25006', // read-only: a standby, or a full disk
-  '40001', // serialization failure
-  '40P01', // deadlock
-  '55P03', // lock_timeout
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOENT',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EAI_AGAIN',
-  'ENOTFOUND',
-]);
-// What pg says without a code.
-const UNAVAILABLE_MESSAGE =
-  /timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error|not queryable|Cannot use a pool after calling end|driver has already been destroyed/;
-
-/** Is this the database being away (answer 503 and try again), as opposed to a defect of ours (500)? */
-export function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code } = error as { code?: unknown };
-  if (typeof code === 'string') {
-    if (UNAVAILABLE_CODES.has(code)) return true;
-    if (/^[0-9A-Z]{5}$/.test(code) && UNAVAILABLE_CLASSES.includes(code.slice(0, 2))) return true;
-  }
-  if (error instanceof AggregateError) return error.errors.some(isUnavailable);
-  return UNAVAILABLE_MESSAGE.test(error.message);
-}
 
 /** Did an insert meet an existing row? Returns the constraint's name. */
 export function uniqueViolation(error: unknown): string | undefined {

@@ -1,3 +1,4 @@
+import { createServer, type AddressInfo } from 'node:net';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { invalidGrant, OAuthError } from '../../src/protocol/error.ts';
@@ -123,19 +124,65 @@ describe('a database that is away is told from one that says no', () => {
     expect(isUnavailable(await rejection(databaseTime(busy)))).toBe(true);
   });
 
-  test.each(['08006', '40001', '40P01', '53100', '53300', '55P03', '57014', '57P01', '57P03', '58030', '25006'])(
-    'SQLSTATE %s is away',
-    (code) => {
-      expect(isUnavailable(Object.assign(new Error('as pg says it'), { code }))).toBe(true);
-    },
-  );
+  test.each(
+    [
+      'XX000 XX001',
+      '08000 08006 08P01 26000 28000 28P01 3D000 40001 40003 40P01',
+      '25006 25P03 25P04 42P05 53100 53300 55P03 57014 57P01 57P03 57P05 58030',
+    ].flatMap((codes) => codes.split(' ')),
+  )('SQLSTATE %s is away', (code) => {
+    expect(isUnavailable(Object.assign(new Error('as pg says it'), { code }))).toBe(true);
+  });
 
-  test.each(['22021', '23505', '23503', '42601', '42P01', '42501', '22P02'])(
+  test.each(['0A000', '22021', '22P02', '23503', '23505', '25001', '25P02', '42501', '42601', '42P01', '54000'])(
     'SQLSTATE %s is a defect of ours',
     (code) => {
       expect(isUnavailable(Object.assign(new Error('as pg says it'), { code }))).toBe(false);
     },
   );
+
+  test('whatever the socket says is away: by the system call, not by a list of what can go wrong', () => {
+    const said = (code: string, syscall?: string): Error =>
+      Object.assign(new Error(`${syscall} ${code}`), { code, ...(syscall && { syscall }) });
+    const reasons = ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN', 'ECONNABORTED', 'EADDRNOTAVAIL'];
+    for (const code of [...reasons, 'ECONNREFUSED', 'ENOENT', 'EACCES', 'EMFILE', 'EPERM', 'EAGAIN'])
+      expect([code, isUnavailable(said(code, 'connect'))]).toEqual([code, true]);
+    for (const code of [...reasons, 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTCONN', 'EPROTO']) {
+      for (const syscall of ['read', 'write', undefined])
+        expect([code, isUnavailable(said(code, syscall))]).toEqual([code, true]);
+    }
+    for (const code of ['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL'])
+      expect([code, isUnavailable(said(code, 'getaddrinfo'))]).toEqual([code, true]);
+  });
+
+  test('what a file or an address of our own says is not', () => {
+    for (const [code, syscall] of [
+      ['EADDRINUSE', 'listen'],
+      ['EACCES', 'listen'],
+      ['EISDIR', 'read'],
+      ['ENOENT', 'open'],
+    ])
+      expect(isUnavailable(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }))).toBe(false);
+    const file = Object.assign(new Error('open'), { code: 'EPERM', syscall: 'connect', path: '/etc/hosts' });
+    expect(isUnavailable(file)).toBe(false);
+  });
+
+  test('whatever keeps a connection from being made is, in whichever words', async () => {
+    const server = createServer((socket) => socket.once('data', () => socket.end('what is this?')));
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    for (const [query, said] of [
+      ['', /./],
+      ['?sslmode=no-verify', /SSL/],
+    ] as const) {
+      const db = openDb({ connectionString: `postgres://nobody@127.0.0.1:${port}/none${query}` }, { max: 1 });
+      const error = await rejection(databaseTime(db));
+      expect(String(error)).toMatch(said);
+      expect(isUnavailable(error)).toBe(true);
+      await db.destroy();
+    }
+    server.close();
+  });
 
   test('what only looks like it is a defect', () => {
     const away = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });

@@ -1,8 +1,6 @@
 /** Obligations F2: without its database the server says so, fails closed, and still publishes its keys. */
-import { createServer, connect, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openDb, type Connection } from '../../../src/store/db.ts';
+import { openDb } from '../../../src/store/db.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import {
@@ -18,53 +16,7 @@ import {
   type Tokens,
 } from '../../support/fixtures.ts';
 import { expectPrivate, expectRefusal } from '../../support/oauth.ts';
-
-/** A road to the database that can be closed. */
-class Road {
-  readonly #to: Connection;
-  readonly #sockets = new Set<Socket>();
-  #server: Server | undefined;
-  #port = 0;
-
-  constructor(to: Connection) {
-    this.#to = to;
-  }
-
-  async open(): Promise<void> {
-    const to = this.#to;
-    this.#server = createServer((client) => {
-      const upstream =
-        'connectionString' in to
-          ? connect(Number(new URL(to.connectionString).port || 5432), new URL(to.connectionString).hostname)
-          : connect(join(to.host, `.s.PGSQL.${to.port}`));
-      for (const socket of [client, upstream]) {
-        this.#sockets.add(socket);
-        socket.on('error', () => {}).on('close', () => this.#sockets.delete(socket));
-      }
-      client.pipe(upstream).pipe(client);
-    });
-    const server = this.#server;
-    await new Promise<void>((resolve) => void server.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = (server.address() as { port: number }).port;
-  }
-
-  async close(): Promise<void> {
-    const server = this.#server!;
-    const closed = new Promise((resolve) => void server.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
-  }
-
-  get connection(): Connection {
-    const to = this.#to;
-    if ('connectionString' in to) {
-      const url = new URL(to.connectionString);
-      url.host = `127.0.0.1:${this.#port}`;
-      return { connectionString: url.href };
-    }
-    return { host: '127.0.0.1', port: this.#port, user: to.user, database: to.database };
-  }
-}
+import { Road } from '../../support/road.ts';
 
 let road: Road;
 let real: TestDatabase;

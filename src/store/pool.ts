@@ -1,0 +1,100 @@
+/** Connections that are kept and lent. One that leads nowhere any more is not lent again. */
+import pg from 'pg';
+import { Route, Session, type Connection, type Limits } from './connection.ts';
+import { isSilence, noConnection, wasMissed } from './unavailable.ts';
+
+/** How large a pool is, and how patient. */
+export interface Terms extends Limits {
+  max: number;
+  /** Milliseconds until a connection has to be there. */
+  connect: number;
+  /** Milliseconds after which an idle connection is looked at; 0 is never. */
+  heartbeat: number;
+  onError: (error: Error) => void;
+}
+
+/** Milliseconds that a look at an idle connection may take. */
+const LOOK_MS = 1000;
+/** Of the time for connecting, the part after which no other host is tried: the request could not use it. */
+const HURRY = 2;
+
+/** pg's pool, which knows several hosts and looks after what is idle. */
+export class Pool extends pg.Pool {
+  readonly #route: Route;
+  readonly #terms: Terms;
+  readonly #heart: NodeJS.Timeout | undefined;
+
+  constructor(connection: Connection, terms: Terms) {
+    const route = new Route(connection);
+    super({
+      Client: class extends Session {
+        constructor(config?: pg.ClientConfig) {
+          super(route, terms, config);
+        }
+      },
+      max: terms.max,
+      connectionTimeoutMillis: terms.connect,
+      idleTimeoutMillis: 30_000,
+      // What a connection has prepared for days that are over goes with it.
+      maxLifetimeSeconds: 86_400,
+    });
+    this.#route = route;
+    this.#terms = terms;
+    this.on('error', terms.onError);
+    this.on('release', (error: unknown) => this.#hear(error));
+    if (terms.heartbeat > 0) this.#heart = setInterval(() => void this.#beat(), terms.heartbeat).unref();
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(
+    callback: (error: Error | undefined, client: pg.PoolClient | undefined, done: (release?: unknown) => void) => void,
+  ): void;
+  override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | void {
+    return callback === undefined ? this.#lend() : super.connect(callback);
+  }
+
+  async #lend(): Promise<pg.PoolClient> {
+    const until = performance.now() + this.#terms.connect / HURRY;
+    for (let host = 1; ;) {
+      try {
+        const client = await super.connect();
+        const session = client as unknown as Session;
+        if (this.#route.trusts(session)) return client;
+        session.drop();
+        client.release(true);
+      } catch (error) {
+        // pg's own of a connection that was too slow in the making has what happened as its cause.
+        if (!wasMissed(error)) throw error;
+        if (host >= this.#route.size || performance.now() > until) throw noConnection(error);
+        host += 1;
+      }
+    }
+  }
+
+  /** Where one has gone silent, the others may have too: who would say so is not there. */
+  #hear(error: unknown): void {
+    if (isSilence(error)) this.#route.distrust();
+  }
+
+  /** A connection that was lost without a word is noticed by asking. */
+  async #beat(): Promise<void> {
+    if (this.idleCount === 0 || this.ending) return;
+    let client: pg.PoolClient | undefined;
+    try {
+      client = await this.connect();
+      await client.query({ text: 'select', query_timeout: LOOK_MS } as pg.QueryConfig);
+      client.release();
+    } catch (error) {
+      if (client) (client as unknown as Session).drop();
+      client?.release(error as Error);
+      this.#terms.onError(error as Error);
+    }
+  }
+
+  override end(): Promise<void>;
+  override end(callback: () => void): void;
+  override end(callback?: () => void): Promise<void> | void {
+    clearInterval(this.#heart);
+    return callback === undefined ? super.end() : super.end(callback);
+  }
+}
