@@ -1,8 +1,11 @@
 /** The primary is lost and its standby takes over; the servers know both by name. */
 import { sleep, type Fault, type Scene } from '../fault.ts';
-import { DATABASE, startNode, startStandby } from '../node.ts';
+import { DATABASE, startNode, startStandby, type PostgresNode } from '../node.ts';
 
-async function pair({ synchronous }: { synchronous: boolean }): Promise<Scene> {
+async function pair(
+  { synchronous }: { synchronous: boolean },
+  strike: (primary: PostgresNode, standby: PostgresNode, seconds: number) => Promise<void>,
+): Promise<Scene> {
   const primary = await startNode();
   const standby = await startStandby(primary, { synchronous });
   const hosts = [primary, standby].map(({ port }) => `127.0.0.1:${port}`).join();
@@ -11,8 +14,7 @@ async function pair({ synchronous }: { synchronous: boolean }): Promise<Scene> {
     url: `postgres://postern@${hosts}/${DATABASE}?target_session_attrs=read-write`,
     survivor: () => standby,
     async strike(_house, seconds) {
-      await primary.kill();
-      await sleep(seconds);
+      await strike(primary, standby, seconds);
       // What a cluster manager does once it is sure that the primary is gone.
       await standby.sql('select pg_promote()');
     },
@@ -23,15 +25,33 @@ async function pair({ synchronous }: { synchronous: boolean }): Promise<Scene> {
   };
 }
 
+async function lose(primary: PostgresNode, _standby: PostgresNode, seconds: number): Promise<void> {
+  await primary.kill();
+  await sleep(seconds);
+}
+
 export const failover: Fault = {
   sentence: 'kill -9 of the primary; its synchronous standby is promoted',
   seconds: 5,
-  open: () => pair({ synchronous: true }),
+  open: () => pair({ synchronous: true }, lose),
 };
 
 export const failoverAsynchronous: Fault = {
   sentence:
     'kill -9 of the primary; an asynchronous standby is promoted: confirmed writes may be lost, and this says how many',
   seconds: 5,
-  open: () => pair({ synchronous: false }),
+  open: () => pair({ synchronous: false }, lose),
+};
+
+export const failoverStalled: Fault = {
+  sentence:
+    'the synchronous standby hangs, then the primary is killed and the standby promoted: what it never received must not have been told to anybody',
+  seconds: 8,
+  open: () =>
+    pair({ synchronous: true }, async (primary, standby, seconds) => {
+      standby.pause();
+      await sleep(seconds);
+      await primary.kill();
+      standby.resume();
+    }),
 };

@@ -1,7 +1,7 @@
 /** Every fault there is, by the name on the command line. */
 import type { Fault } from '../fault.ts';
 import { fullDisk } from './disk.ts';
-import { failover, failoverAsynchronous } from './failover.ts';
+import { failover, failoverAsynchronous, failoverStalled } from './failover.ts';
 import { cut, swallowed } from './network.ts';
 import { patroniFaults } from './patroni.ts';
 import { cancelled, hung, killed, locked, stalledCommit } from './postgres.ts';
@@ -19,6 +19,7 @@ export const faults = {
   'killed-server': killedServer,
   rolled,
   failover,
+  'failover-stalled': failoverStalled,
   'failover-asynchronous': failoverAsynchronous,
   ...patroniFaults,
 } as const satisfies Record<string, Fault>;
