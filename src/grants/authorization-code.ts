@@ -9,8 +9,8 @@ import * as authorizationCodes from '../store/authorization-codes.ts';
 import { transact } from '../store/db.ts';
 import { readHandle } from '../store/handle.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
-import { rulesOf } from '../tokens/terms.ts';
 import { membershipsWanted } from '../tokens/memberships.ts';
+import type { Authorization } from '../tokens/authorization.ts';
 import { authorizationOf, ended, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
@@ -22,8 +22,8 @@ const parameters = z.object({
 
 export const authorizationCode: Grant<z.infer<typeof parameters>> = {
   parameters,
-  async authorize(context, { code, redirect_uri, code_verifier, resource: sent }) {
-    const { deps, client, now } = context;
+  async read(context, { code, redirect_uri, code_verifier, resource: sent }) {
+    const { deps, client, known, now } = context;
     const code_challenge = parseVerifier(code_verifier) ?? null;
     const resource = parseResource(sent);
     const key = readHandle(code);
@@ -36,24 +36,31 @@ export const authorizationCode: Grant<z.infer<typeof parameters>> = {
       redirect_uri,
       code_challenge,
       resource,
-      open_scopes: scopesOpenAt(resource, await rulesOf(deps)),
+      open_scopes: scopesOpenAt(resource, known),
       refresh_token: refresh,
-      memberships: await membershipsWanted(deps),
+      memberships: membershipsWanted(known),
     };
-    const granted = await authorizationCodes.redeem(deps.db, redemption, now);
-    if (!granted) throw await refusal(context, redemption, { code, code_verifier });
-    return authorizationOf(context, granted, {
-      scope: granted.scope,
-      resource: narrowResource(resource, granted.resource),
-      nonce: granted.nonce,
-      refresh_token: refresh?.refresh_token,
-      giveBack: () => authorizationCodes.giveBack(deps.db, redemption, now),
-    });
+    const authorized = (granted: authorizationCodes.GrantedByCode | undefined): Authorization | undefined =>
+      granted &&
+      authorizationOf(context, granted, {
+        scope: granted.scope,
+        resource: narrowResource(resource, granted.resource),
+        nonce: granted.nonce,
+        refresh_token: refresh?.refresh_token,
+      });
+    return {
+      resource,
+      spend: async (spending) => authorized(await authorizationCodes.redeem(deps.db, redemption, spending, now)),
+      look: async () => authorized(await authorizationCodes.look(deps.db, redemption, now)),
+      refusal: () => refusal(context, redemption, { code, code_verifier }),
+    };
   },
 };
 
+type Reason = Exclude<authorizationCodes.CodeRefusal, 'ready'>;
+
 /** For the caller: whether a code exists, or whose it is, is nobody else's affair. */
-const DESCRIPTION: Record<authorizationCodes.CodeRefusal, string> = {
+const DESCRIPTION: Record<Reason, string> = {
   unknown: 'the code is not valid',
   other_client: 'the code is not valid',
   redirect_uri: 'redirect_uri is not the one of the authorization request',
@@ -71,26 +78,34 @@ interface Presented {
   code_verifier: string | undefined;
 }
 
-/** Names the reason of a failed claim; a replay is alarmed in the transaction that revokes. */
-function refusal(
+/** Names the reason of a failed claim. */
+async function refusal(
   context: GrantContext,
   redemption: authorizationCodes.Redemption,
   presented: Presented,
-): Promise<OAuthError> {
-  const { deps, client, by, now } = context;
-  return transact(deps.db, async (trx) => {
-    const found = await authorizationCodes.explain(trx, redemption, now);
-    if (!found) return invalidGrant(DESCRIPTION.unknown, { cause: 'unknown', ...unknownCode(presented.code) });
-    const { why, grant_id, sub } = found;
-    if (why === 'replay') {
-      const { client_id } = client;
-      await record(trx, { event: 'code_replay', client_id, detail: { gid: grant_id } }, by, now);
-    }
-    const detail = { cause: why, sub, ...EXPLANATION[why](found, redemption, presented, now) };
-    if (why === 'scope') return invalidScope(DESCRIPTION[why], detail);
-    return why === 'resource' ? invalidTarget(DESCRIPTION[why], detail) : invalidGrant(DESCRIPTION[why], detail);
-  });
+): Promise<OAuthError | undefined> {
+  const { deps, now } = context;
+  const found = await authorizationCodes.explain(deps.db, redemption, false, now);
+  if (!found) return invalidGrant(DESCRIPTION.unknown, { cause: 'unknown', ...unknownCode(presented.code) });
+  const { why, sub } = found;
+  if (why === 'ready') return undefined;
+  if (why === 'replay') await alarm(context, redemption, found);
+  const detail = { cause: why, sub, ...EXPLANATION[why](found, redemption, presented, now) };
+  if (why === 'scope') return invalidScope(DESCRIPTION[why], detail);
+  return why === 'resource' ? invalidTarget(DESCRIPTION[why], detail) : invalidGrant(DESCRIPTION[why], detail);
 }
+
+/** A replay ends what the code gave, and is written down in the same transaction. */
+const alarm = (
+  { deps, client, by, now }: GrantContext,
+  redemption: authorizationCodes.Redemption,
+  { grant_id }: authorizationCodes.FoundCode,
+): Promise<void> =>
+  transact(deps.db, async (trx) => {
+    await authorizationCodes.explain(trx, redemption, true, now);
+    const { client_id } = client;
+    await record(trx, { event: 'code_replay', client_id, detail: { gid: grant_id } }, by, now);
+  });
 
 const unknownCode = (code: string): Explanation => ({
   check: 'code',
@@ -100,7 +115,7 @@ const unknownCode = (code: string): Explanation => ({
 
 /** For the operator: what would have passed, and what came instead. */
 const EXPLANATION: Record<
-  authorizationCodes.CodeRefusal,
+  Reason,
   (found: authorizationCodes.FoundCode, asked: authorizationCodes.Redemption, sent: Presented, now: Date) => Explanation
 > = {
   unknown: (_found, _asked, { code }) => unknownCode(code),

@@ -1,11 +1,11 @@
-/** grant_type=client_credentials (RFC 6749 §4.4): the client acts for itself. Nothing is written, no refresh token given. */
+/** grant_type=client_credentials (RFC 6749 §4.4): the client acts for itself. Nothing is spent, no refresh token given. */
 import { z } from 'zod';
 import { isPublic } from '../protocol/client-metadata.ts';
 import { invalidScope, unauthorizedClient } from '../protocol/error.ts';
 import { parseResource, requireKnown, scopeAt } from '../protocol/resource.ts';
 import { listOf } from '../protocol/redaction.ts';
 import { isSubset, parseScope, scopeForMachine } from '../protocol/scope.ts';
-import { rulesOf } from '../tokens/terms.ts';
+import * as accessTokens from '../store/access-tokens.ts';
 import type { Grant } from './grant.ts';
 
 const parameters = z.object({
@@ -15,7 +15,7 @@ const parameters = z.object({
 
 export const clientCredentials: Grant<z.infer<typeof parameters>> = {
   parameters,
-  async authorize({ deps, client }, { scope: sentScope, resource: sentResource }) {
+  async read({ deps, client, known }, { scope: sentScope, resource: sentResource }) {
     // §4.4: only clients that can keep a secret.
     if (isPublic(client)) {
       throw unauthorizedClient('client_credentials is only for confidential clients', {
@@ -25,11 +25,11 @@ export const clientCredentials: Grant<z.infer<typeof parameters>> = {
       });
     }
     const requested = parseScope(sentScope);
-    const open = scopeForMachine(requested, client.scope, await deps.directory.scopes());
+    const open = scopeForMachine(requested, client.scope, known.scopes);
     const resource = parseResource(sentResource);
-    requireKnown(resource, await deps.directory.resources(), deps.config.ISSUER);
+    requireKnown(resource, known.resources, deps.config.ISSUER);
     // What was asked for is given or refused; what was not is as much as the resource knows (RFC 8707 §2.2).
-    const scope = scopeAt(open, resource, await rulesOf(deps));
+    const scope = scopeAt(open, resource, known);
     const received = (): string => `${listOf(requested)} at ${listOf(resource)}`;
     if (!isSubset(requested, scope)) {
       const detail = { check: 'scope', expected: listOf(scope), received: received() } as const;
@@ -45,6 +45,15 @@ export const clientCredentials: Grant<z.infer<typeof parameters>> = {
       throw invalidScope('the client is registered for no scope that it could have here', detail);
     }
     // A client's sub is its client_id; no person can have it (RFC 9700 §4.15).
-    return { client, sub: client.client_id, scope, resource, person: null };
+    const authorization = { client, sub: client.client_id, scope, resource, person: null };
+    return {
+      resource,
+      look: async () => authorization,
+      async spend({ made }) {
+        if (made?.access_token) await accessTokens.insert(deps.db, made.access_token);
+        return authorization;
+      },
+      refusal: async () => undefined,
+    };
   },
 };

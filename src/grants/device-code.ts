@@ -13,43 +13,50 @@ import type { OAuthError } from '../protocol/error.ts';
 import { kindOf } from '../protocol/redaction.ts';
 import { narrowResource, parseResource, scopesOpenAt } from '../protocol/resource.ts';
 import * as deviceCodes from '../store/device-codes.ts';
+import type { GrantedToPerson } from '../store/granted.ts';
 import { readHandle } from '../store/handle.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
-import { rulesOf } from '../tokens/terms.ts';
 import { membershipsWanted } from '../tokens/memberships.ts';
+import type { Authorization } from '../tokens/authorization.ts';
 import { authorizationOf, type Grant } from './grant.ts';
 
 const parameters = z.object({ device_code: z.string().max(512), resource: z.array(z.string()).optional() });
 
 export const deviceCode: Grant<z.infer<typeof parameters>> = {
   parameters,
-  async authorize(context, { device_code, resource: sent }) {
-    const { deps, client, now } = context;
+  async read(context, { device_code, resource: sent }) {
+    const { deps, client, known, now } = context;
     const resource = parseResource(sent);
     const device = readHandle(device_code);
     if (!device) throw REFUSALS.unknown().explain({ received: kindOf(device_code) });
     const refresh = drawRefreshToken(deps, client, device.expires_bucket, now);
-    const open_scopes = scopesOpenAt(resource, await rulesOf(deps));
-    const memberships = await membershipsWanted(deps);
+    const open_scopes = scopesOpenAt(resource, known);
+    const memberships = membershipsWanted(known);
     const { client_id } = client;
     const poll = { device, client_id, resource, open_scopes, refresh_token: refresh, memberships };
-    const granted = await deviceCodes.redeem(deps.db, poll, now);
-    if (!granted) {
-      const why = await deviceCodes.poll(deps.db, poll, now);
-      throw REFUSALS[why]().explain({ check: 'device_code', received: `${kindOf(device_code)}: ${why}` });
-    }
-    return authorizationOf(context, granted, {
-      scope: granted.scope,
-      resource: narrowResource(resource, granted.resource),
-      nonce: null,
-      refresh_token: refresh?.refresh_token,
-      giveBack: () => deviceCodes.giveBack(deps.db, poll, now),
-    });
+    const authorized = (granted: GrantedToPerson | undefined): Authorization | undefined =>
+      granted &&
+      authorizationOf(context, granted, {
+        scope: granted.scope,
+        resource: narrowResource(resource, granted.resource),
+        nonce: null,
+        refresh_token: refresh?.refresh_token,
+      });
+    return {
+      resource,
+      spend: async (spending) => authorized(await deviceCodes.redeem(deps.db, poll, spending, now)),
+      look: async () => authorized(await deviceCodes.look(deps.db, poll, now)),
+      async refusal() {
+        const why = await deviceCodes.poll(deps.db, poll, now);
+        if (why === 'ready') return undefined;
+        return REFUSALS[why]().explain({ check: 'device_code', received: `${kindOf(device_code)}: ${why}` });
+      },
+    };
   },
 };
 
 /** RFC 8628 §3.5. */
-const REFUSALS: Record<deviceCodes.PollRefusal, () => OAuthError> = {
+const REFUSALS: Record<Exclude<deviceCodes.PollRefusal, 'ready'>, () => OAuthError> = {
   unknown: () =>
     invalidGrant('the device code is not valid', { expected: 'a device code of this client', check: 'device_code' }),
   used: () => invalidGrant('the device code was used before'),

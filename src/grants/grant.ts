@@ -3,10 +3,11 @@ import type { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
 import type { Client } from '../store/clients.ts';
-import type { Explanation } from '../protocol/error.ts';
-import type { GrantedToPerson } from '../store/authorization-codes.ts';
+import type { Explanation, OAuthError } from '../protocol/error.ts';
+import type { GrantedToPerson, Spending } from '../store/granted.ts';
 import type { Grant as StoredGrant } from '../store/grants.ts';
 import type { Authorization } from '../tokens/authorization.ts';
+import type { Known } from '../tokens/terms.ts';
 import { claimsFor, requestedClaims } from '../users/claims.ts';
 import { membershipsAt, membershipsFor } from '../tokens/memberships.ts';
 
@@ -19,15 +20,31 @@ export type GrantDeps = Pick<
 export interface GrantContext {
   deps: GrantDeps;
   client: Client;
+  /** The scopes and resources there are: read before anything is spent. */
+  known: Known;
   by: Requester;
   now: Date;
 }
 
-/** One way to obtain tokens: its parameters, and how they become an Authorization. It never sees HTTP. */
+/** One way to obtain tokens: its parameters, and what is presented with them. It never sees HTTP. */
 export interface Grant<P> {
   parameters: z.ZodType<P>;
-  /** @throws OAuthError */
-  authorize(context: GrantContext, parameters: P): Promise<Authorization>;
+  /** Reads what was presented, and spends nothing of it. @throws OAuthError */
+  read(context: GrantContext, parameters: P): Promise<Presented>;
+}
+
+/** What a request presents: `give` asks it these things, in its order. */
+export interface Presented {
+  /** For which resources: none when that is to be all that was granted. */
+  resource: readonly string[];
+  /** Spends it, and writes all that it gives, in one statement. Undefined when nothing was spent. */
+  spend(spending: Spending): Promise<Authorization | undefined>;
+  /** What it would give; undefined when that is nothing. Spends nothing, and decides nothing: `spend` looks again. */
+  look(): Promise<Authorization | undefined>;
+  /** What was spent before and may be given once more, where there is such a thing. @throws OAuthError */
+  again?(): Promise<Authorization | undefined>;
+  /** Why nothing was spent; undefined when nothing stands in the way any more. */
+  refusal(): Promise<OAuthError | undefined>;
 }
 
 /** Why a grant gives nothing any more. */
@@ -41,20 +58,19 @@ export const ended = ({
 });
 
 /** The Authorization of a person's grant. */
-export async function authorizationOf(
-  { deps, client }: Pick<GrantContext, 'deps' | 'client'>,
+export function authorizationOf(
+  { client, known }: Pick<GrantContext, 'client' | 'known'>,
   granted: GrantedToPerson,
-  narrowed: Pick<Authorization, 'scope' | 'resource' | 'refresh_token' | 'giveBack'> & { nonce: string | null },
-): Promise<Authorization> {
-  const { resource, nonce, refresh_token, giveBack } = narrowed;
+  narrowed: Pick<Authorization, 'scope' | 'resource' | 'refresh_token'> & { nonce: string | null },
+): Authorization {
+  const { resource, nonce, refresh_token } = narrowed;
   const { grant_id, sub, sid, auth_time, acr, amr, expires_at } = granted;
-  const known = await deps.directory.scopes();
-  const resources = await deps.directory.resources();
+  const { scopes, resources } = known;
   // What was deleted while this request was on its way is not given.
-  const scope = narrowed.scope.filter((name) => known.has(name));
+  const scope = narrowed.scope.filter((name) => scopes.has(name));
   const told = { ...granted, ...membershipsFor(client, granted, resources) };
-  const claims = claimsFor(told, scope, known);
-  const requested_claims = requestedClaims(told, granted.requested_claims?.id_token, known);
+  const claims = claimsFor(told, scope, scopes);
+  const requested_claims = requestedClaims(told, granted.requested_claims?.id_token, scopes);
   const access_token_claims = membershipsAt(resource, granted, resources);
   return {
     client,
@@ -63,6 +79,7 @@ export async function authorizationOf(
     resource,
     person: {
       grant_id,
+      granted: { scope: granted.scope, resource: granted.resource },
       grant_expires_at: expires_at,
       sid,
       auth_time,
@@ -74,6 +91,5 @@ export async function authorizationOf(
       access_token_claims,
     },
     refresh_token,
-    giveBack,
   };
 }

@@ -7,15 +7,16 @@ import { authenticate, type Needs as AuthenticateNeeds } from '../clients/authen
 import type { PresentedCredentials } from '../clients/auth-methods/method.ts';
 import { logIssued, type Requester } from '../events/index.ts';
 import type { GrantType } from '../protocol/client-metadata.ts';
-import { invalidScope, OAuthError, unauthorizedClient } from '../protocol/error.ts';
+import { OAuthError, unauthorizedClient } from '../protocol/error.ts';
 import { parseParameters, type Parameters } from '../protocol/parameters.ts';
 import { listOf } from '../protocol/redaction.ts';
 import { sealFor } from '../tokens/encryption.ts';
-import { issue, type TokenResponse } from '../tokens/issue.ts';
-import { TokenTooLarge } from '../tokens/size.ts';
+import type { TokenResponse } from '../tokens/issue.ts';
+import { rulesOf } from '../tokens/terms.ts';
 import { authorizationCode } from './authorization-code.ts';
 import { clientCredentials } from './client-credentials.ts';
 import { deviceCode } from './device-code.ts';
+import { give } from './give.ts';
 import type { Grant, GrantDeps } from './grant.ts';
 import { refreshToken } from './refresh-token.ts';
 
@@ -55,24 +56,12 @@ export async function exchange(
     });
   }
   const grant: Grant<unknown> = grants[grant_type];
-  const context = { deps, client, by, now };
   const parsed = parseParameters(grant.parameters, parameters);
   // Before anything is spent: a client whose key cannot be had now comes again with the same code.
   const seal = grant_type === 'client_credentials' ? undefined : await sealFor(deps, client, 'id_token');
-  const authorization = await grant.authorize(context, parsed);
-
-  // From here on nothing can be refused: what the grant wrote has committed. Only what is too large to be given is taken
-  // back, so that the same code or refresh token works once the person is in fewer groups.
-  const { response, jti } = await issue(deps, authorization, { seal }, now).catch(async (error: unknown) => {
-    if (!(error instanceof TokenTooLarge)) throw error;
-    await authorization.giveBack?.();
-    throw invalidScope('the tokens would be larger than this server gives: ask for less scope', {
-      check: 'token_size',
-      expected: `at most ${error.most} bytes (TOKEN_SIZE_MAX)`,
-      received: `${error.bytes} bytes`,
-      cause: error,
-    });
-  });
+  const context = { deps, client, known: await rulesOf(deps), by, now };
+  const presented = await grant.read(context, parsed);
+  const { response, jti, authorization } = await give(context, presented, { seal });
   const { sub, person } = authorization;
   logIssued(deps, by, { grant_type, client_id: client.client_id, sub, jti, gid: person?.grant_id });
   return response;

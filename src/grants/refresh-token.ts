@@ -6,13 +6,13 @@ import { secondsAfter } from '../protocol/numeric-date.ts';
 import { kindOf, listOf } from '../protocol/redaction.ts';
 import { narrowResource, parseResource, scopesOpenAt } from '../protocol/resource.ts';
 import { isSubset, parseScope } from '../protocol/scope.ts';
-import type { GrantedToPerson } from '../store/authorization-codes.ts';
+import type { GrantedToPerson } from '../store/granted.ts';
 import { transact } from '../store/db.ts';
 import { readHandle } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import { deriveAgain, drawSuccessor } from '../tokens/prepare.ts';
-import { rulesOf } from '../tokens/terms.ts';
 import { membershipsWanted } from '../tokens/memberships.ts';
+import type { Authorization } from '../tokens/authorization.ts';
 import { authorizationOf, ended, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
@@ -23,8 +23,8 @@ const parameters = z.object({
 
 export const refreshToken: Grant<z.infer<typeof parameters>> = {
   parameters,
-  async authorize(context, { refresh_token, scope: sentScope, resource: sentResource }) {
-    const { deps, client, now } = context;
+  async read(context, { refresh_token, scope: sentScope, resource: sentResource }) {
+    const { deps, client, known, now } = context;
     const scope = parseScope(sentScope);
     const resource = parseResource(sentResource);
     const key = readHandle(refresh_token);
@@ -38,24 +38,29 @@ export const refreshToken: Grant<z.infer<typeof parameters>> = {
       client_id: client.client_id,
       scope,
       resource,
-      open_scopes: scopesOpenAt(resource, await rulesOf(deps)),
+      open_scopes: scopesOpenAt(resource, known),
       successor,
       retry: successor.retry,
-      memberships: await membershipsWanted(deps),
+      memberships: membershipsWanted(known),
     };
-    const rotated = await refreshTokens.rotate(deps.db, rotation, now);
-    const given: Given | undefined = rotated
-      ? { granted: rotated, refresh_token: successor.refresh_token }
-      : await sameAnswer(context, presented, rotation);
-    if (!given) throw await refusal(context, rotation, refresh_token);
-    return authorizationOf(context, given.granted, {
-      scope: scope.length > 0 ? scope : given.granted.scope,
-      resource: narrowResource(resource, given.granted.resource),
-      // OpenID Connect Core §12.2: a refreshed ID token echoes no nonce.
-      nonce: null,
-      refresh_token: given.refresh_token,
-      giveBack: () => refreshTokens.giveBack(deps.db, rotation, now),
-    });
+    const authorized = (given: Given | undefined): Authorization | undefined =>
+      given &&
+      authorizationOf(context, given.granted, {
+        scope: scope.length > 0 ? scope : given.granted.scope,
+        resource: narrowResource(resource, given.granted.resource),
+        // OpenID Connect Core §12.2: a refreshed ID token echoes no nonce.
+        nonce: null,
+        refresh_token: given.refresh_token,
+      });
+    const rotated = (granted: GrantedToPerson | undefined): Authorization | undefined =>
+      authorized(granted && { granted, refresh_token: successor.refresh_token });
+    return {
+      resource,
+      spend: async (spending) => rotated(await refreshTokens.rotate(deps.db, rotation, spending, now)),
+      look: async () => rotated(await refreshTokens.look(deps.db, rotation, now)),
+      again: async () => authorized(await sameAnswer(context, presented, rotation)),
+      refusal: () => refusal(context, rotation, refresh_token),
+    };
   },
 };
 
@@ -88,7 +93,9 @@ async function sameAnswer(
   return { granted: retried, refresh_token };
 }
 
-const DESCRIPTION: Record<refreshTokens.RefreshRefusal, string> = {
+type Reason = Exclude<refreshTokens.RefreshRefusal, 'ready'>;
+
+const DESCRIPTION: Record<Reason, string> = {
   unknown: 'the refresh token is not valid',
   other_client: 'the refresh token is not valid',
   scope: 'a requested scope was not granted',
@@ -99,22 +106,34 @@ const DESCRIPTION: Record<refreshTokens.RefreshRefusal, string> = {
   revoked: 'the authorization has ended',
 };
 
-/** Names the reason of a failed rotation; a reuse is alarmed in the transaction that revokes. */
-function refusal(context: GrantContext, rotation: refreshTokens.Rotation, refresh_token: string): Promise<OAuthError> {
-  const { deps, client, by, now } = context;
-  return transact(deps.db, async (trx) => {
-    const found = await refreshTokens.explain(trx, rotation, now);
-    if (!found) return invalidGrant(DESCRIPTION.unknown, { cause: 'unknown', ...unknownToken(refresh_token) });
-    const { why, grant_id, sub } = found;
-    if (why === 'reuse') {
-      const { client_id } = client;
-      await record(trx, { event: 'refresh_token_reuse', client_id, detail: { gid: grant_id } }, by, now);
-    }
-    const detail = { cause: why, sub, ...EXPLANATION[why](found, rotation, now) };
-    if (why === 'scope' || why === 'other_scope') return invalidScope(DESCRIPTION[why], detail);
-    return why === 'resource' ? invalidTarget(DESCRIPTION[why], detail) : invalidGrant(DESCRIPTION[why], detail);
-  });
+/** Names the reason of a failed rotation. */
+async function refusal(
+  context: GrantContext,
+  rotation: refreshTokens.Rotation,
+  refresh_token: string,
+): Promise<OAuthError | undefined> {
+  const { deps, now } = context;
+  const found = await refreshTokens.explain(deps.db, rotation, false, now);
+  if (!found) return invalidGrant(DESCRIPTION.unknown, { cause: 'unknown', ...unknownToken(refresh_token) });
+  const { why, sub } = found;
+  if (why === 'ready') return undefined;
+  if (why === 'reuse') await alarm(context, rotation, found);
+  const detail = { cause: why, sub, ...EXPLANATION[why](found, rotation, now) };
+  if (why === 'scope' || why === 'other_scope') return invalidScope(DESCRIPTION[why], detail);
+  return why === 'resource' ? invalidTarget(DESCRIPTION[why], detail) : invalidGrant(DESCRIPTION[why], detail);
 }
+
+/** A reuse ends the authorization, and is written down in the same transaction. */
+const alarm = (
+  { deps, client, by, now }: GrantContext,
+  rotation: refreshTokens.Rotation,
+  { grant_id }: refreshTokens.FoundToken,
+): Promise<void> =>
+  transact(deps.db, async (trx) => {
+    await refreshTokens.explain(trx, rotation, true, now);
+    const { client_id } = client;
+    await record(trx, { event: 'refresh_token_reuse', client_id, detail: { gid: grant_id } }, by, now);
+  });
 
 const unknownToken = (refresh_token: string): Explanation => ({
   check: 'refresh_token',
@@ -126,10 +145,7 @@ type Found = Pick<refreshTokens.FoundToken, 'client_id' | 'scope' | 'resource' |
   Partial<Pick<refreshTokens.FoundToken, 'used_at' | 'revoked_at' | 'revoked_for'>>;
 
 /** For the operator: what would have passed, and what came instead. */
-const EXPLANATION: Record<
-  refreshTokens.RefreshRefusal,
-  (found: Found, asked: refreshTokens.Rotation, now: Date) => Explanation
-> = {
+const EXPLANATION: Record<Reason, (found: Found, asked: refreshTokens.Rotation, now: Date) => Explanation> = {
   unknown: () => ({ check: 'refresh_token' }),
   other_client: ({ client_id }, asked) => ({
     check: 'refresh_token_client',

@@ -66,6 +66,8 @@ export interface KeyRing {
    * where the reader takes either. @throws when there is none
    */
   active(alg: SigningAlg, now: Date, options?: { meanwhile?: SigningAlg }): SigningKey;
+  /** Is there a key that `sign` would use for `alg`? */
+  canSign(alg: SigningAlg, now: Date): boolean;
   /** A JWT of these claims by the key that `active` would say; `alg` is then also its header's. @throws when there is none */
   sign(
     claims: object,
@@ -206,6 +208,13 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
       return loaded.length > 0;
     },
     active: (wanted, now, { meanwhile = wanted } = {}) => signerAt(now, wanted, meanwhile).key,
+    canSign(alg, now) {
+      try {
+        return signerAt(now, alg, alg) !== undefined;
+      } catch {
+        return false;
+      }
+    },
     sign: async (claims, { typ, alg }, now, { meanwhile = alg } = {}) =>
       signerAt(now, alg, meanwhile).sign(claims, typ),
     async find(kid, now, { retired = false } = {}) {

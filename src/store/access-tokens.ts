@@ -27,6 +27,7 @@ export async function insert(db: Db, t: OpaqueToken): Promise<void> {
         auth_time, acr, amr, created_at, expires_at)
       values (${t.expires_bucket}, ${t.hash}, ${t.jti}, ${t.client_id}, ${t.sub}, ${t.scope}, ${t.aud}, ${t.grant_bucket},
         ${t.grant_id}, ${t.sid}, ${t.auth_time}, ${t.acr}, ${t.amr}, ${t.created_at}, ${t.expires_at})`,
+    'no row',
   );
 }
 

@@ -26,6 +26,7 @@ export async function append(db: Db | Trx, row: AuditRow): Promise<void> {
     prepared`
       insert into audit_events (at, event, sub, client_id, actor, ip, request_id, detail)
       values (${at}, ${event}, ${sub}, ${client_id}, ${actor}, ${ip}, ${request_id}, ${JSON.stringify(detail)})`,
+    'no row',
   );
 }
 

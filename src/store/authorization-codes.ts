@@ -1,32 +1,13 @@
 /** Authorization codes: given once, redeemed once. Each verb is one statement and its answer is the verdict. */
 import { sql } from 'kysely';
-import type { PersonClaims } from '../protocol/claims.ts';
 import type { Db } from './db.ts';
 import { bucketOf, type HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
-import { membershipsIfWanted, type Memberships, type MembershipsWanted } from './memberships.ts';
-import { write } from './pipeline.ts';
+import { besides, GIVEN, GRANTED, isOnTerms, PERSON, type GrantedToPerson, type Spending } from './granted.ts';
+import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
+import { read, write } from './pipeline.ts';
 import { around } from './partitions.ts';
-import { prepared } from './prepared.ts';
-
-/** What a person's tokens are made from: the grant, and the person as they are now. */
-export interface GrantedToPerson extends Omit<
-  Grant,
-  'expires_bucket' | 'offline' | 'created_at' | 'revoked_at' | 'revoked_for'
-> {
-  username: string;
-  email: string | null;
-  email_verified: boolean;
-  claims: PersonClaims;
-  updated_at: Date;
-  /** Null where nobody wants to know. */
-  memberships: Memberships | null;
-}
-
-/** The columns of it, of a grant `g` and its person `u`. */
-export const GRANTED = prepared`
-  g.grant_id, g.client_id, g.sub, g.sid, g.scope, g.resource, g.auth_time, g.acr, g.amr, g.requested_claims, g.expires_at`;
-export const PERSON = prepared`u.username, u.email, u.email_verified, u.claims, u.updated_at`;
+import { prepared, type Prepared } from './prepared.ts';
 
 /** A code to be given, with the grant it stands for. */
 export interface NewCode {
@@ -49,7 +30,8 @@ export interface NewCode {
 
 /**
  * Writes a grant and its code. False when the session ended or the interaction was answered meanwhile.
- * The session's row is locked: a sign-out in flight either sees the new grant or prevents it.
+ * The session's row is locked: a sign-out in flight either sees the new grant or prevents it. It waits for no other row, so
+ * that the answers of several people can be one transaction.
  */
 export async function issue(
   db: Db,
@@ -63,23 +45,37 @@ export async function issue(
       select sid, sub, auth_time, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
         and ended_at is null and expires_at > ${now} for share
-    ), answered as (
-      update interactions set answered_at = ${now}
+    ), asked as (
+      -- What somebody else holds is being answered by them.
+      select hash from interactions
       where expires_bucket = ${interaction?.expires_bucket ?? null}::int and hash = ${interaction?.hash ?? null}::bytea
         and ${around('interactions', 'expires_bucket', interaction?.expires_bucket ?? bucketOf(now), now)}
         and answered_at is null and expires_at > ${now} and exists (select from live)
+      for update skip locked
+    ), answered as (
+      update interactions i set answered_at = ${now} from asked
+      where i.expires_bucket = ${interaction?.expires_bucket ?? null}::int and i.hash = asked.hash
+        and ${around('interactions', 'i.expires_bucket', interaction?.expires_bucket ?? bucketOf(now), now)}
       returning 1
-    ), taken as (
-      update pushed_requests set used_at = ${now}
+    ), offered as (
+      select hash from pushed_requests
       where expires_bucket = ${pushed?.expires_bucket ?? null}::int and hash = ${pushed?.hash ?? null}::bytea
         and ${around('pushed_requests', 'expires_bucket', pushed?.expires_bucket ?? bucketOf(now), now)}
         and used_at is null and exists (select from live)
+      for update skip locked
+    ), taken as (
+      update pushed_requests p set used_at = ${now} from offered
+      where p.expires_bucket = ${pushed?.expires_bucket ?? null}::int and p.hash = offered.hash
+        and ${around('pushed_requests', 'p.expires_bucket', pushed?.expires_bucket ?? bucketOf(now), now)}
       returning 1
     ), used as (
-      -- Who registered itself and is never used goes again; a note a day is enough to know.
+      -- Who registered itself and is never used goes again; a note a day is enough to know, and not worth waiting.
       update clients set last_used_at = ${now}
-      where client_id = ${grant.client_id} and registered_by = 'self' and exists (select from live)
-        and (last_used_at is null or last_used_at < ${now}::timestamptz - interval '1 day')
+      where client_id = (
+        select client_id from clients
+        where client_id = ${grant.client_id} and registered_by = 'self' and exists (select from live)
+          and (last_used_at is null or last_used_at < ${now}::timestamptz - interval '1 day')
+        for no key update skip locked)
     ), granted as (
       insert into grants (expires_bucket, grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, offline,
         requested_claims, created_at, expires_at)
@@ -97,6 +93,7 @@ export async function issue(
     select expires_bucket, ${code.hash}::bytea, grant_id, client_id, ${issued.redirect_uri}, ${issued.code_challenge}::text,
       ${issued.nonce}::text, ${now}::timestamptz, ${issued.expires_at}::timestamptz
     from granted returning 1`,
+    { table: 'sessions', row: session },
   );
   return rows.length > 0;
 }
@@ -116,55 +113,62 @@ export interface Redemption {
   memberships: MembershipsWanted;
 }
 
+/** What a code gives: the nonce goes into the first ID token. */
+export type GrantedByCode = GrantedToPerson & { nonce: string | null };
+
+/** Is a code `c` of a grant `g` good for this request? */
+const isGood = (r: Redemption, now: Date): Prepared => prepared`
+  c.client_id = ${r.client_id} and c.redirect_uri = ${r.redirect_uri}
+  and c.code_challenge is not distinct from ${r.code_challenge}::text
+  and c.used_at is null and c.expires_at > ${now}
+  -- In words that no index has: before there are statistics, the planner would read every live grant.
+  and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now} and ${r.resource}::text[] <@ g.resource
+  and (${r.open_scopes}::text[] is null or g.scope && ${r.open_scopes}::text[])`;
+
+const NONCE = prepared`c.nonce`;
+
 /**
  * Claims the code if everything matches, its grant lives and nobody was before: all of it decided in this one statement,
- * which also writes the refresh token. Undefined when nothing was claimed; `explain` says why.
+ * which also writes the refresh token, and the access token that was made. Undefined when nothing was claimed; `explain`
+ * says why.
  */
-export async function redeem(
-  db: Db,
-  r: Redemption,
-  now: Date,
-): Promise<(GrantedToPerson & { nonce: string | null }) | undefined> {
+export async function redeem(db: Db, r: Redemption, spending: Spending, now: Date): Promise<GrantedByCode | undefined> {
   const [granted] = await write(
     db,
-    prepared<GrantedToPerson & { nonce: string | null }>`
+    prepared<GrantedByCode>`
     with claimed as (
       update authorization_codes c set used_at = ${now}
-      from grants g
-      where c.expires_bucket = ${r.code.expires_bucket} and c.hash = ${r.code.hash} and c.client_id = ${r.client_id}
-        and c.redirect_uri = ${r.redirect_uri} and c.code_challenge is not distinct from ${r.code_challenge}::text
-        and c.used_at is null and c.expires_at > ${now}
-        and g.expires_bucket = c.expires_bucket and g.grant_id = c.grant_id
+      from grants g join users u on u.sub = g.sub
+        cross join lateral (select ${membershipsIfWanted(r.memberships)} offset 0) m
+      where c.expires_bucket = ${r.code.expires_bucket} and c.hash = ${r.code.hash}
         and ${around('authorization_codes', 'c.expires_bucket', r.code.expires_bucket, now)}
-        -- In words that no index has: before there are statistics, the planner would read every live grant.
-        and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now} and ${r.resource}::text[] <@ g.resource
-        and (${r.open_scopes}::text[] is null or g.scope && ${r.open_scopes}::text[])
-      returning c.nonce, g.expires_bucket, ${GRANTED}
+        and g.expires_bucket = c.expires_bucket and g.grant_id = c.grant_id
+        and ${isGood(r, now)} and ${isOnTerms(spending, NONCE)}
+      returning c.nonce, g.expires_bucket, ${GRANTED}, ${PERSON}, m.memberships
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
       select expires_bucket, ${r.refresh_token?.hash ?? null}::bytea, grant_id, ${now}::timestamptz,
         least(${r.refresh_token?.expires_at ?? null}::timestamptz, expires_at)
       from claimed where ${r.refresh_token !== null}::boolean
-    )
-    select g.nonce, ${GRANTED}, ${PERSON}, ${membershipsIfWanted(r.memberships)}
-    from claimed g join users u on u.sub = g.sub`,
+    )${besides(spending)}
+    select nonce, ${GIVEN} from claimed`,
+    { table: 'authorization_codes', row: r.code },
   );
   return granted;
 }
 
-/**
- * Opens a code again that was claimed at this moment, for an answer that could not be given: neither it nor its refresh
- * token has left us.
- */
-export async function giveBack(db: Db, { code, refresh_token }: Redemption, used_at: Date): Promise<void> {
-  await sql`
-    with opened as (
-      update authorization_codes set used_at = null
-      where expires_bucket = ${code.expires_bucket} and hash = ${code.hash} and used_at = ${used_at}
-      returning expires_bucket
-    )
-    delete from refresh_tokens t using opened
-    where t.expires_bucket = opened.expires_bucket and t.hash = ${refresh_token?.hash ?? null}::bytea`.execute(db);
+/** What the code would give. Spends nothing, and decides nothing: `redeem` looks again. */
+export async function look(db: Db, r: Redemption, now: Date): Promise<GrantedByCode | undefined> {
+  const [granted] = await read(
+    db,
+    prepared<GrantedByCode>`
+    select c.nonce, ${GRANTED}, ${PERSON}, ${membershipsIfWanted(r.memberships)}
+    from authorization_codes c join grants g on g.expires_bucket = c.expires_bucket and g.grant_id = c.grant_id
+      join users u on u.sub = g.sub
+    where c.expires_bucket = ${r.code.expires_bucket} and c.hash = ${r.code.hash}
+      and ${around('authorization_codes', 'c.expires_bucket', r.code.expires_bucket, now)} and ${isGood(r, now)}`,
+  );
+  return granted;
 }
 
 export type CodeRefusal =
@@ -176,7 +180,9 @@ export type CodeRefusal =
   | 'expired'
   | 'revoked'
   | 'resource'
-  | 'scope';
+  | 'scope'
+  /** Nothing stands in its way: it can be redeemed on other terms. */
+  | 'ready';
 
 /** What is known of a code that was not redeemed, for whoever runs the server. */
 export interface FoundCode {
@@ -195,10 +201,11 @@ export interface FoundCode {
 }
 
 /**
- * Why a claim failed; undefined of a code that never was. Only a request in which everything matches and the code was used is a replay, and it revokes the
- * grant (RFC 6749 §4.1.2): a stranger, or a client with a wrong verifier, can sign nobody out.
+ * Why a claim failed; undefined of a code that never was. Only a request in which everything matches and the code was used
+ * is a replay, and revokes the grant where `revokes` says so (RFC 6749 §4.1.2): a stranger, or a client with a wrong
+ * verifier, can sign nobody out.
  */
-export async function explain(db: Db, r: Redemption, now: Date): Promise<FoundCode | undefined> {
+export async function explain(db: Db, r: Redemption, revokes: boolean, now: Date): Promise<FoundCode | undefined> {
   const { rows } = await sql<FoundCode>`
     with code as (
       select c.expires_bucket, c.grant_id, c.client_id, g.sub, c.redirect_uri, c.code_challenge is not null as has_challenge,
@@ -210,12 +217,13 @@ export async function explain(db: Db, r: Redemption, now: Date): Promise<FoundCo
         when c.expires_at <= ${now} then 'expired'
         when g.revoked_at is not null or g.expires_at <= ${now} then 'revoked'
         when not ${r.resource}::text[] <@ g.resource then 'resource'
-        else 'scope' end as why
+        when not g.scope && ${r.open_scopes}::text[] then 'scope'
+        else 'ready' end as why
       from authorization_codes c join grants g using (expires_bucket, grant_id)
       where c.expires_bucket = ${r.code.expires_bucket} and c.hash = ${r.code.hash}
     ), revoked as (
       update grants g set revoked_at = ${now}, revoked_for = 'code_replay' from code
-      where code.why = 'replay' and g.expires_bucket = code.expires_bucket and g.grant_id = code.grant_id
+      where ${revokes}::boolean and code.why = 'replay' and g.expires_bucket = code.expires_bucket and g.grant_id = code.grant_id
         and g.revoked_at is null
     )
     select * from code`.execute(db);

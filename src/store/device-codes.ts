@@ -1,12 +1,21 @@
 /** Device codes: waiting for a person's decision elsewhere, polled meanwhile, redeemed once. */
 import { sql, type Selectable } from 'kysely';
-import { GRANTED, PERSON, type GrantedToPerson } from './authorization-codes.ts';
 import { uniqueViolation, type Db } from './db.ts';
+import {
+  besides,
+  GIVEN,
+  GRANTED,
+  isOnTerms,
+  NO_NONCE,
+  PERSON,
+  type GrantedToPerson,
+  type Spending,
+} from './granted.ts';
 import type { HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
 import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
-import { write } from './pipeline.ts';
-import { prepared } from './prepared.ts';
+import { read, write } from './pipeline.ts';
+import { prepared, type Prepared } from './prepared.ts';
 import type { Database } from './schema.ts';
 
 export type DeviceCode = Selectable<Database['device_codes']>;
@@ -107,46 +116,55 @@ export interface Poll {
   memberships: MembershipsWanted;
 }
 
-/** Claims an approved code and writes its refresh token, in one statement. Undefined when nothing was claimed. */
-export async function redeem(db: Db, p: Poll, now: Date): Promise<GrantedToPerson | undefined> {
+/** Is a code `d` of a grant `g` good for this poll? */
+const isGood = (p: Poll, now: Date): Prepared => prepared`
+  d.client_id = ${p.client_id} and d.used_at is null and d.expires_at > ${now}
+  and g.revoked_at is null and g.expires_at > ${now} and ${p.resource}::text[] <@ g.resource
+  and (${p.open_scopes}::text[] is null or g.scope && ${p.open_scopes}::text[])`;
+
+/**
+ * Claims an approved code and writes its refresh token, and the access token that was made, in one statement. Undefined
+ * when nothing was claimed.
+ */
+export async function redeem(db: Db, p: Poll, spending: Spending, now: Date): Promise<GrantedToPerson | undefined> {
   const [granted] = await write(
     db,
     prepared<GrantedToPerson>`
     with claimed as (
       update device_codes d set used_at = ${now}
-      from grants g
-      where d.expires_bucket = ${p.device.expires_bucket} and d.hash = ${p.device.hash} and d.client_id = ${p.client_id}
-        and d.used_at is null and d.expires_at > ${now}
+      from grants g join users u on u.sub = g.sub
+        cross join lateral (select ${membershipsIfWanted(p.memberships)} offset 0) m
+      where d.expires_bucket = ${p.device.expires_bucket} and d.hash = ${p.device.hash}
         and g.expires_bucket = d.expires_bucket and g.grant_id = d.grant_id
-        and g.revoked_at is null and g.expires_at > ${now} and ${p.resource}::text[] <@ g.resource
-        and (${p.open_scopes}::text[] is null or g.scope && ${p.open_scopes}::text[])
-      returning g.expires_bucket, ${GRANTED}
+        and ${isGood(p, now)} and ${isOnTerms(spending, NO_NONCE)}
+      returning g.expires_bucket, ${GRANTED}, ${PERSON}, m.memberships
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
       select expires_bucket, ${p.refresh_token?.hash ?? null}::bytea, grant_id, ${now}::timestamptz,
         least(${p.refresh_token?.expires_at ?? null}::timestamptz, expires_at)
       from claimed where ${p.refresh_token !== null}::boolean
-    )
-    select ${GRANTED}, ${PERSON}, ${membershipsIfWanted(p.memberships)}
-    from claimed g join users u on u.sub = g.sub`,
+    )${besides(spending)}
+    select ${GIVEN} from claimed`,
+    { table: 'device_codes', row: p.device },
   );
   return granted;
 }
 
-/** Opens a code again that was claimed at this moment, for an answer that could not be given. */
-export async function giveBack(db: Db, { device, refresh_token }: Poll, used_at: Date): Promise<void> {
-  await sql`
-    with opened as (
-      update device_codes set used_at = null
-      where expires_bucket = ${device.expires_bucket} and hash = ${device.hash} and used_at = ${used_at}
-      returning expires_bucket
-    )
-    delete from refresh_tokens t using opened
-    where t.expires_bucket = opened.expires_bucket and t.hash = ${refresh_token?.hash ?? null}::bytea`.execute(db);
+/** What the code would give. Spends nothing, and decides nothing: `redeem` looks again. */
+export async function look(db: Db, p: Poll, now: Date): Promise<GrantedToPerson | undefined> {
+  const [granted] = await read(
+    db,
+    prepared<GrantedToPerson>`
+    select ${GRANTED}, ${PERSON}, ${membershipsIfWanted(p.memberships)}
+    from device_codes d join grants g on g.expires_bucket = d.expires_bucket and g.grant_id = d.grant_id
+      join users u on u.sub = g.sub
+    where d.expires_bucket = ${p.device.expires_bucket} and d.hash = ${p.device.hash} and ${isGood(p, now)}`,
+  );
+  return granted;
 }
 
 export type PollRefusal =
-  'unknown' | 'expired' | 'denied' | 'used' | 'resource' | 'scope' | 'ended' | 'slow_down' | 'pending';
+  'unknown' | 'expired' | 'denied' | 'used' | 'resource' | 'scope' | 'ended' | 'slow_down' | 'pending' | 'ready';
 
 /** Seconds that each poll too early adds to the interval (RFC 8628 §3.5). */
 const SLOWER_BY = 5;
@@ -174,8 +192,9 @@ export async function poll(
       when live.grant_id is not null and not ${resource}::text[] <@ live.resource then 'resource'
       when live.grant_id is not null and not live.scope && ${open_scopes}::text[] then 'scope'
       when before.grant_id is not null and live.grant_id is null then 'ended'
+      -- Nothing stands in its way: it was approved this very moment, or can be redeemed on other terms.
+      when live.grant_id is not null then 'ready'
       when early then 'slow_down'
-      -- Also of one approved this very moment: the next poll gets it.
       else 'pending' end as why
     from before left join grants live on live.expires_bucket = before.expires_bucket
       and live.grant_id = before.grant_id and live.revoked_at is null and live.expires_at > ${now}`.execute(db);

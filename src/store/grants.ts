@@ -134,6 +134,7 @@ export async function revoke(
         and sub is not distinct from coalesce(${sub ?? null}::text, sub)
         and coalesce(revoked_at, 'infinity') = 'infinity'
       returning client_id, sub`,
+    { table: 'grants', row: { expires_bucket, grant_id } },
   );
   return revoked;
 }
@@ -147,19 +148,20 @@ export async function revokeNoting(
   { at, event, sub = null, actor = null, ip = null, request_id = null, detail = {} }: AuditRow,
   now: Date,
 ): Promise<void> {
-  const expires_bucket = bucketOfId(grant_id) ?? null;
+  const expires_bucket = bucketOfId(grant_id) ?? 0;
   await write(
     db,
     prepared`
       with revoked as (
         update grants set revoked_at = ${now}, revoked_for = ${why}
-        where expires_bucket = ${expires_bucket}::int and grant_id = ${grant_id}
+        where expires_bucket = ${expires_bucket} and grant_id = ${grant_id}
           and client_id is not distinct from ${client_id} and coalesce(revoked_at, 'infinity') = 'infinity'
         returning sub
       )
       insert into audit_events (at, event, sub, client_id, actor, ip, request_id, detail)
       values (${at}, ${event}, coalesce((select sub from revoked), ${sub}), ${client_id}, ${actor}, ${ip}, ${request_id},
         ${JSON.stringify(detail)})`,
+    { table: 'grants', row: { expires_bucket, grant_id } },
   );
 }
 

@@ -5,6 +5,7 @@
 import { CompiledQuery } from 'kysely';
 import pg from 'pg';
 import { poolOf, type Db, type Trx } from './db.ts';
+import { inOrder, NO_ROW, type Locked } from './lock-order.ts';
 import type { Prepared, Value } from './prepared.ts';
 
 type Row = Record<string, unknown>;
@@ -17,14 +18,16 @@ const MAX_RUNNING = 2;
 const PATIENCE_MS = 20;
 
 /** Reads, together with others that are asked for at this moment. In a transaction, in that one. */
-export const read = <R>(db: Db | Trx, statement: Prepared<R>): Promise<R[]> => perform(db, statement, 'reads');
+export const read = <R>(db: Db | Trx, statement: Prepared<R>): Promise<R[]> => perform(db, statement, 'reads', NO_ROW);
 
 /**
  * Writes, together with others; resolved when it is committed. In a transaction, in that one. What others do cannot fail it.
+ * `waits` is the one row that the statement may have to wait for.
  */
-export const write = <R>(db: Db | Trx, statement: Prepared<R>): Promise<R[]> => perform(db, statement, 'writes');
+export const write = <R>(db: Db | Trx, statement: Prepared<R>, waits: Locked): Promise<R[]> =>
+  perform(db, statement, 'writes', waits);
 
-async function perform<R>(db: Db | Trx, statement: Prepared<R>, kind: keyof Queues): Promise<R[]> {
+async function perform<R>(db: Db | Trx, statement: Prepared<R>, kind: keyof Queues, waits: Locked): Promise<R[]> {
   const reach = db.isTransaction ? undefined : poolOf(db);
   if (reach === undefined) {
     return (await db.executeQuery<R>(CompiledQuery.raw(statement.text, [...statement.values]))).rows;
@@ -32,12 +35,12 @@ async function perform<R>(db: Db | Trx, statement: Prepared<R>, kind: keyof Queu
   const { pool, onStatement } = reach;
   let mine = queues.get(pool);
   if (mine === undefined) queues.set(pool, (mine = { reads: new Queue(pool), writes: new Queue(pool) }));
-  if (onStatement === undefined) return (await mine[kind].add(statement)) as R[];
+  if (onStatement === undefined) return (await mine[kind].add(statement, waits)) as R[];
   // Here, in whoever's request this is: the batch is of many.
   const began = performance.now();
   let failed = true;
   try {
-    const rows = await mine[kind].add(statement);
+    const rows = await mine[kind].add(statement, waits);
     failed = false;
     return rows as R[];
   } finally {
@@ -53,6 +56,7 @@ const queues = new WeakMap<pg.Pool, Queues>();
 
 interface Waiting {
   statement: Prepared;
+  waits: Locked;
   resolve: (rows: Row[]) => void;
   reject: (error: unknown) => void;
 }
@@ -67,9 +71,9 @@ class Queue {
     this.#pool = pool;
   }
 
-  add(statement: Prepared): Promise<Row[]> {
+  add(statement: Prepared, waits: Locked): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ statement, resolve, reject });
+      this.#waiting.push({ statement, waits, resolve, reject });
       if (this.#isDue) return;
       this.#isDue = true;
       setImmediate(() => {
@@ -94,7 +98,7 @@ class Queue {
     };
     const patience = setTimeout(done, PATIENCE_MS);
     // Every transaction takes its locks in the same order, so that no two wait for each other.
-    batch.sort((a, b) => compare(a.statement, b.statement));
+    batch.sort((a, b) => inOrder(a.waits, b.waits));
     try {
       const pipeline = new Pipeline(statementsOf(batch));
       const problem = await ask(this.#pool, pipeline);
@@ -125,13 +129,6 @@ class Queue {
 }
 
 const statementsOf = (batch: readonly Waiting[]): Prepared[] => batch.map(({ statement }) => statement);
-
-/** By text, then by the first hash among the values, which is the row's. */
-function compare(a: Prepared, b: Prepared): number {
-  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
-  const [first, second] = [a.values.find(Buffer.isBuffer), b.values.find(Buffer.isBuffer)];
-  return first && second ? first.compare(second) : 0;
-}
 
 /** Did Postgres say no, so that nothing was done? */
 const isRefusal = (error: unknown): boolean => error instanceof pg.DatabaseError && error.severity === 'ERROR';

@@ -31,8 +31,10 @@ export class Condition {
   }
 }
 
-/** What a place in the source comes to. */
+/** What a place in the source comes to, with the parts it is made of. */
 interface Template {
+  /** Tells it from every other. */
+  id: number;
   text: string;
   name: string;
   /** The pieces of text around its values. */
@@ -41,12 +43,12 @@ interface Template {
   hasParts: boolean;
 }
 
-/** By place, and by the conditions there. */
+/** By place, and by the conditions and parts there. */
 const templates = new WeakMap<TemplateStringsArray, Map<string, Template>>();
 
 /**
- * Written like Kysely's sql`...`, from values, conditions, and parts that are themselves prepared. A part has to be the same
- * each time.
+ * Written like Kysely's sql`...`, from values, conditions, and parts that are themselves prepared. With other conditions or
+ * parts it is another statement: there have to be few.
  * Columns are named: Postgres refuses a prepared `*` once a migration has added a column, and servers run on meanwhile.
  */
 export function prepared<Row = never>(
@@ -55,10 +57,13 @@ export function prepared<Row = never>(
 ): Prepared<Row> {
   let place = templates.get(strings);
   if (place === undefined) templates.set(strings, (place = new Map()));
-  let conditions = '';
-  for (const parameter of parameters) if (parameter instanceof Condition) conditions += parameter.text;
-  let template = place.get(conditions);
-  if (template === undefined) place.set(conditions, (template = compile(strings, parameters)));
+  let variant = '';
+  for (const parameter of parameters) {
+    if (parameter instanceof Condition) variant += parameter.text;
+    else if (parameter instanceof Prepared) variant += `#${parameter.template.id}`;
+  }
+  let template = place.get(variant);
+  if (template === undefined) place.set(variant, (template = compile(strings, parameters)));
   if (!template.hasParts) return new Prepared(template, parameters as readonly Value[]);
   return new Prepared(template, parameters.flatMap(valuesOf));
 }
@@ -67,6 +72,8 @@ function valuesOf(parameter: Value | Prepared | Condition): readonly Value[] {
   if (parameter instanceof Prepared) return parameter.values;
   return parameter instanceof Condition ? [] : [parameter];
 }
+
+let compiled = 0;
 
 function compile(strings: readonly string[], parameters: ReadonlyArray<Value | Prepared | Condition>): Template {
   const pieces = [strings[0]!];
@@ -78,7 +85,8 @@ function compile(strings: readonly string[], parameters: ReadonlyArray<Value | P
   const text = pieces.reduce((before, piece, n) => `${before}$${n}${piece}`);
   if (/(?:\bselect|\bdistinct|\breturning|[.,])\s*\*/i.test(text)) throw new Error(`name the columns of: ${text}`);
   const name = `p_${hash('sha256', text, 'base64url').slice(0, 22)}`;
-  return { text, name, pieces, hasParts: parameters.some((parameter) => piecesOf(parameter) !== VALUE) };
+  compiled += 1;
+  return { id: compiled, text, name, pieces, hasParts: parameters.some((parameter) => piecesOf(parameter) !== VALUE) };
 }
 
 const VALUE: readonly string[] = ['', ''];

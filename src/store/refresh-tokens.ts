@@ -3,14 +3,23 @@
  * verdict.
  */
 import { sql, type Selectable } from 'kysely';
-import { GRANTED, PERSON, type GrantedToPerson } from './authorization-codes.ts';
 import type { Db } from './db.ts';
+import {
+  besides,
+  GIVEN,
+  GRANTED,
+  isOnTerms,
+  NO_NONCE,
+  PERSON,
+  type GrantedToPerson,
+  type Spending,
+} from './granted.ts';
 import type { Grant } from './grants.ts';
 import type { HandleKey } from './handle.ts';
 import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
 import { read, write } from './pipeline.ts';
 import { around } from './partitions.ts';
-import { prepared } from './prepared.ts';
+import { prepared, type Prepared } from './prepared.ts';
 import type { Database } from './schema.ts';
 
 /** What a request to refresh presents, and what it is to be given. */
@@ -29,56 +38,59 @@ export interface Rotation {
   memberships: MembershipsWanted;
 }
 
+/** Is a token `t` of a grant `g` good for this request? */
+const isGood = (r: Rotation, now: Date): Prepared => prepared`
+  t.used_at is null and t.expires_at > ${now}
+  -- In words that no index has: before there are statistics, the planner would read every live grant, or every
+  -- one of the client, instead of the one that is meant.
+  and g.client_id is not distinct from ${r.client_id}
+  and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now}
+  and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource
+  and (${r.open_scopes}::text[] is null or coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[])`;
+
 /**
- * Spends the token and writes its successor, if the client is right, the token unused and its grant alive: all decided in
- * this statement, so of many racers one wins and no rotation in flight brings a dead grant back.
+ * Spends the token and writes its successor, and the access token that was made, if the client is right, the token unused
+ * and its grant alive: all decided in this statement, so of many racers one wins and no rotation in flight brings a dead
+ * grant back.
  */
-export async function rotate(db: Db, r: Rotation, now: Date): Promise<GrantedToPerson | undefined> {
+export async function rotate(db: Db, r: Rotation, spending: Spending, now: Date): Promise<GrantedToPerson | undefined> {
   const [granted] = await write(
     db,
     prepared<GrantedToPerson>`
-    with spent as (
+    with claimed as (
       update refresh_tokens t set used_at = ${now}, successor_hash = ${r.successor.hash},
         retry_key = ${r.retry?.key ?? null}::text, retry_salt = ${r.retry?.salt ?? null}::bytea
-      from grants g
+      from grants g join users u on u.sub = g.sub
+        cross join lateral (select ${membershipsIfWanted(r.memberships)} offset 0) m
       where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
-        and t.used_at is null and t.expires_at > ${now}
-        and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
         and ${around('refresh_tokens', 't.expires_bucket', r.token.expires_bucket, now)}
-        -- In words that no index has: before there are statistics, the planner would read every live grant, or every
-        -- one of the client, instead of the one that is meant.
-        and g.client_id is not distinct from ${r.client_id}
-        and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now}
-        and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource
-        and (${r.open_scopes}::text[] is null
-          or coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[])
-      returning g.expires_bucket, ${GRANTED}
+        and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
+        and ${isGood(r, now)} and ${isOnTerms(spending, NO_NONCE)}
+      returning g.expires_bucket, ${GRANTED}, ${PERSON}, m.memberships
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
       select expires_bucket, ${r.successor.hash}::bytea, grant_id, ${now}::timestamptz,
         least(${r.successor.expires_at}::timestamptz, expires_at)
-      from spent
-    )
-    select ${GRANTED}, ${PERSON}, ${membershipsIfWanted(r.memberships)}
-    from spent g join users u on u.sub = g.sub`,
+      from claimed
+    )${besides(spending)}
+    select ${GIVEN} from claimed`,
+    { table: 'refresh_tokens', row: r.token },
   );
   return granted;
 }
 
-/**
- * Undoes the rotation of this moment, for an answer that could not be given: the successor has not left us. A retry, which
- * wrote nothing, has nothing to undo.
- */
-export async function giveBack(db: Db, { token, successor }: Rotation, used_at: Date): Promise<void> {
-  await sql`
-    with opened as (
-      update refresh_tokens set used_at = null, successor_hash = null, retry_key = null, retry_salt = null
-      where expires_bucket = ${token.expires_bucket} and hash = ${token.hash} and used_at = ${used_at}
-        and successor_hash = ${successor.hash}
-      returning expires_bucket
-    )
-    delete from refresh_tokens t using opened
-    where t.expires_bucket = opened.expires_bucket and t.hash = ${successor.hash}`.execute(db);
+/** What the token would give. Spends nothing, and decides nothing: `rotate` looks again. */
+export async function look(db: Db, r: Rotation, now: Date): Promise<GrantedToPerson | undefined> {
+  const [granted] = await read(
+    db,
+    prepared<GrantedToPerson>`
+    select ${GRANTED}, ${PERSON}, ${membershipsIfWanted(r.memberships)}
+    from refresh_tokens t join grants g on g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
+      join users u on u.sub = g.sub
+    where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
+      and ${around('refresh_tokens', 't.expires_bucket', r.token.expires_bucket, now)} and ${isGood(r, now)}`,
+  );
+  return granted;
 }
 
 /** A used token whose answer was lost: its successor, never used, can be given again. */
@@ -110,8 +122,9 @@ export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date
   return retried;
 }
 
+/** `ready`: nothing stands in its way, it can be rotated on other terms. */
 export type RefreshRefusal =
-  'unknown' | 'other_client' | 'scope' | 'other_scope' | 'resource' | 'reuse' | 'expired' | 'revoked';
+  'unknown' | 'other_client' | 'scope' | 'other_scope' | 'resource' | 'reuse' | 'expired' | 'revoked' | 'ready';
 
 /** What is known of a token that was not rotated, for whoever runs the server. */
 export interface FoundToken {
@@ -128,10 +141,10 @@ export interface FoundToken {
 }
 
 /**
- * Why a rotation failed; undefined of a token that never was. A used token in the hands of its own client is a reuse, and revokes the grant (RFC 9700 §4.14.2):
- * one of the two who hold it stole it.
+ * Why a rotation failed; undefined of a token that never was. A used token in the hands of its own client is a reuse, and
+ * revokes the grant where `revokes` says so (RFC 9700 §4.14.2): one of the two who hold it stole it.
  */
-export async function explain(db: Db, r: Rotation, now: Date): Promise<FoundToken | undefined> {
+export async function explain(db: Db, r: Rotation, revokes: boolean, now: Date): Promise<FoundToken | undefined> {
   const { rows } = await sql<FoundToken>`
     with token as (
       select t.expires_bucket, t.grant_id, g.client_id, g.sub, t.used_at, least(t.expires_at, g.expires_at) as expires_at,
@@ -142,12 +155,13 @@ export async function explain(db: Db, r: Rotation, now: Date): Promise<FoundToke
         when t.expires_at <= ${now} or g.expires_at <= ${now} then 'expired'
         when not ${r.scope}::text[] <@ g.scope then 'scope'
         when not ${r.resource}::text[] <@ g.resource then 'resource'
-        else 'other_scope' end as why
+        when not coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[] then 'other_scope'
+        else 'ready' end as why
       from refresh_tokens t join grants g using (expires_bucket, grant_id)
       where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
     ), revoked as (
       update grants g set revoked_at = ${now}, revoked_for = 'refresh_token_reuse' from token
-      where token.why = 'reuse' and g.expires_bucket = token.expires_bucket and g.grant_id = token.grant_id
+      where ${revokes}::boolean and token.why = 'reuse' and g.expires_bucket = token.expires_bucket and g.grant_id = token.grant_id
         and g.revoked_at is null
     )
     select * from token`.execute(db);

@@ -3,26 +3,33 @@ import type { Deps } from '../deps.ts';
 import { earlier, numericDate, secondsAfter } from '../protocol/numeric-date.ts';
 import { scopeAt } from '../protocol/resource.ts';
 import { formatScope } from '../protocol/scope.ts';
-import * as accessTokens from '../store/access-tokens.ts';
+import type { OpaqueToken } from '../store/access-tokens.ts';
 import { bucketOfId, drawHandle, drawId } from '../store/handle.ts';
 import type { Authorization } from './authorization.ts';
 import { subjectFor } from './subject.ts';
-import { rulesOf, termsOf } from './terms.ts';
+import { termsOf, type Known } from './terms.ts';
 
 export interface AccessToken {
   access_token: string;
   jti: string;
   expires_at: Date;
+  /** To be written where it is given; null for a JWT. */
+  row: OpaqueToken | null;
 }
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'random' | 'tokenSizes'>;
+type Needs = Pick<Deps, 'config' | 'keys' | 'random' | 'tokenSizes'>;
 
 /** Makes the access token of an authorization. It never outlives its grant. */
-export async function issueAccessToken(deps: Needs, authorization: Authorization, now: Date): Promise<AccessToken> {
+export async function makeAccessToken(
+  deps: Needs,
+  authorization: Authorization,
+  known: Known,
+  now: Date,
+): Promise<AccessToken> {
   const { client, sub, resource, person } = authorization;
   // Here, so that no grant can forget it.
-  const scope = scopeAt(authorization.scope, resource, await rulesOf(deps));
-  const { format, ttl, typ, alg } = await termsOf(deps, client, resource);
+  const scope = scopeAt(authorization.scope, resource, known);
+  const { format, ttl, typ, alg } = termsOf(deps, client, resource, known);
   const wanted = secondsAfter(now, ttl);
   const expires_at = person ? earlier(wanted, person.grant_expires_at) : wanted;
   const jti = drawId(deps.random, expires_at);
@@ -30,7 +37,7 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
 
   if (format === 'opaque') {
     const { handle, ...key } = drawHandle(deps.random, expires_at);
-    await accessTokens.insert(deps.db, {
+    const row = {
       ...key,
       jti,
       client_id: client.client_id,
@@ -45,8 +52,8 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
       amr: person?.amr ?? null,
       created_at: now,
       expires_at,
-    });
-    return { access_token: handle, jti, expires_at };
+    };
+    return { access_token: handle, jti, expires_at, row };
   }
 
   const claims = {
@@ -72,5 +79,5 @@ export async function issueAccessToken(deps: Needs, authorization: Authorization
   // RFC 9068 §4: whoever verifies has to know RS256, so it signs until the key of a new choice is known to everybody.
   const access_token = await deps.keys.sign(claims, header, now, alg === null ? { meanwhile: 'RS256' } : {});
   deps.tokenSizes.check(client.client_id, 'access_token', access_token);
-  return { access_token, jti, expires_at };
+  return { access_token, jti, expires_at, row: null };
 }

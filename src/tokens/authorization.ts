@@ -6,6 +6,8 @@ import type { Client } from '../store/clients.ts';
 export interface PersonAuthorization {
   /** The grant: its id goes into the tokens as `gid`, and no token outlives it. */
   grant_id: string;
+  /** All that the grant holds, of which this is for a part. */
+  granted: { scope: readonly string[]; resource: readonly string[] };
   grant_expires_at: Date;
   sid: string;
   auth_time: Date;
@@ -29,8 +31,6 @@ export interface Authorization {
   resource: string[];
   /** null when the client acts for itself. */
   person: PersonAuthorization | null;
-  /** A new refresh token, already written. */
+  /** A new refresh token, written where what was presented is spent. */
   refresh_token?: string | undefined;
-  /** Undoes what the grant wrote, where the tokens turn out to be more than can be given. */
-  giveBack?: (() => Promise<void>) | undefined;
 }

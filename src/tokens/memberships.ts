@@ -1,8 +1,8 @@
 /** What tokens say of the groups and roles of a person, and to whom. */
-import type { Deps } from '../deps.ts';
 import { MEMBERSHIP_CLAIMS, type PersonClaims } from '../protocol/claims.ts';
 import type { Memberships, MembershipsWanted } from '../store/memberships.ts';
 import type { Resource } from '../store/resources.ts';
+import type { Known } from './terms.ts';
 
 /** The claims: names, each once. One that is empty is left out. */
 export type MembershipClaims = { groups?: string[]; roles?: string[] };
@@ -16,10 +16,9 @@ interface Member {
 type Resources = ReadonlyMap<string, Resource>;
 
 /** The scopes that open one of these claims, and the resources that ask for one. */
-export async function membershipsWanted({ directory }: Pick<Deps, 'directory'>): Promise<MembershipsWanted> {
+export function membershipsWanted({ scopes, resources }: Pick<Known, 'scopes' | 'resources'>): MembershipsWanted {
   const opens = ({ claims }: { claims: readonly string[] }): boolean =>
     MEMBERSHIP_CLAIMS.some((claim) => claims.includes(claim));
-  const [scopes, resources] = [await directory.scopes(), await directory.resources()];
   return {
     scope: [...scopes.values()].filter(opens).map(({ name }) => name),
     resource: [...resources.values()].filter(opens).map(({ resource }) => resource),

@@ -1,10 +1,11 @@
 /** The terms of an access token: its format, life and algorithm, from the resource, else the client, else the server. */
 import type { Deps } from '../deps.ts';
-import type { ResourceRules } from '../protocol/resource.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 import { typFor, type AccessTokenTyp } from '../protocol/token-type.ts';
 import type { Client } from '../store/clients.ts';
 import type { TokenFormat } from '../store/clients-table.ts';
+import type { Resource } from '../store/resources.ts';
+import type { Scope } from '../store/scopes.ts';
 
 export interface Terms {
   format: TokenFormat;
@@ -16,21 +17,29 @@ export interface Terms {
   alg: SigningAlg | null;
 }
 
-/** The rows by which scope is narrowed to where a token goes. */
-export const rulesOf = async ({ config, directory }: Pick<Deps, 'config' | 'directory'>): Promise<ResourceRules> => ({
+/** The scopes and resources there are: by them scope is narrowed to where a token goes. */
+export interface Known {
+  issuer: string;
+  /** By name. */
+  scopes: ReadonlyMap<string, Scope>;
+  /** By identifier. */
+  resources: ReadonlyMap<string, Resource>;
+}
+
+export const rulesOf = async ({ config, directory }: Pick<Deps, 'config' | 'directory'>): Promise<Known> => ({
   issuer: config.ISSUER,
   scopes: await directory.scopes(),
   resources: await directory.resources(),
 });
 
 /** With several resources the strictest wins: opaque before JWT, the shortest life, the type of RFC 9068. */
-export async function termsOf(
-  { config, directory }: Pick<Deps, 'config' | 'directory'>,
+export function termsOf(
+  { config }: Pick<Deps, 'config'>,
   client: Client,
   resource: readonly string[],
-): Promise<Terms> {
-  const known = await directory.resources();
-  const rows = resource.map((uri) => known.get(uri)).filter((row) => row !== undefined);
+  { resources }: Pick<Known, 'resources'>,
+): Terms {
+  const rows = resource.map((uri) => resources.get(uri)).filter((row) => row !== undefined);
   const formats = rows.map((row) => row.access_token_format).filter((format) => format !== null);
   const lives = rows.map((row) => row.access_token_ttl).filter((ttl) => ttl !== null);
   const alg = rows.find((row) => row.access_token_signing_alg !== null)?.access_token_signing_alg;
@@ -52,6 +61,8 @@ export async function grantLife(
   resource: readonly string[],
   wait: number,
 ): Promise<number> {
-  if (!client.grant_types.includes('refresh_token')) return wait + (await termsOf(deps, client, resource)).ttl;
+  if (!client.grant_types.includes('refresh_token')) {
+    return wait + termsOf(deps, client, resource, await rulesOf(deps)).ttl;
+  }
   return Math.max(wait, client.refresh_token_ttl ?? deps.config.REFRESH_TOKEN_TTL);
 }

@@ -15,6 +15,7 @@ import * as grants from '../store/grants.ts';
 import { readHandle } from '../store/handle.ts';
 import * as users from '../store/users.ts';
 import { membershipsAt, membershipsWanted } from './memberships.ts';
+import { rulesOf } from './terms.ts';
 
 /** The client that POST /login issues to: in no registry, known to no grant. */
 export const BUILT_IN_CLIENT = 'postern';
@@ -224,7 +225,7 @@ async function verifyOpaque(
   memberships: boolean,
 ): Promise<PresentedToken | undefined> {
   const key = readHandle(token);
-  const asking = memberships ? (await membershipsWanted(deps)).resource : [];
+  const asking = memberships ? membershipsWanted(await rulesOf(deps)).resource : [];
   const row = key && (await accessTokens.findLive(deps.db, key, now, asking));
   if (!row) return undefined;
   const { sub, client_id, scope, aud, jti } = row;

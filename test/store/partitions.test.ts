@@ -241,11 +241,13 @@ describe('with partitions, from the code to the last day', () => {
       memberships: { scope: [], resource: [] },
     };
     const given = { hash: sha256('given'), expires_at: now };
+    const quick = { room: null, opaque: [], made: null };
     const verbs: Array<(trx: Trx) => Promise<unknown>> = [
       (trx) =>
         refreshTokens.rotate(
           trx,
           { ...asked, token: readHandle(tokens.refresh_token)!, scope: [], successor: given, retry: null },
+          quick,
           now,
         ),
       (trx) => refreshTokens.findLive(trx, readHandle(tokens.refresh_token)!, now),
@@ -254,6 +256,7 @@ describe('with partitions, from the code to the last day', () => {
         codes.redeem(
           trx,
           { ...asked, code: readHandle(code)!, redirect_uri: REDIRECT_URI, code_challenge: null, refresh_token: given },
+          quick,
           now,
         ),
       (trx) => accessTokens.findLive(trx, readHandle(tokens.access_token)!, now),

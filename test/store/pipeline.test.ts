@@ -3,9 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { isUnavailable, transact, type Db } from '../../src/store/db.ts';
-import { read, write } from '../../src/store/pipeline.ts';
-import { prepared, type Value } from '../../src/store/prepared.ts';
+import { isUnavailable, transact, type Db, type Trx } from '../../src/store/db.ts';
+import { NO_ROW } from '../../src/store/lock-order.ts';
+import { read, write as writeTo } from '../../src/store/pipeline.ts';
+import { prepared, type Prepared, type Value } from '../../src/store/prepared.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let of: TestDatabase;
@@ -18,6 +19,7 @@ beforeAll(async () => {
 beforeEach(() => sql`truncate notes`.execute(db));
 afterAll(() => of.close());
 
+const write = <R>(to: Db | Trx, statement: Prepared<R>): Promise<R[]> => writeTo(to, statement, NO_ROW);
 const note = (id: number, word = 'word'): Promise<unknown> =>
   write(db, prepared`insert into notes (id, word) values (${id}, ${word})`);
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);

@@ -11,6 +11,9 @@ import { sha256 } from '../../src/store/handle.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import { createTestDatabase } from '../support/database.ts';
 
+/** As it is where tokens are made afterwards. */
+const QUICK = { room: 10_000, opaque: [], made: null };
+
 test('decided: a rotation reads one grant, however many its client has, before there are statistics', async () => {
   const { db, close } = await createTestDatabase({ max: 1 });
   const now = new Date();
@@ -26,6 +29,10 @@ test('decided: a rotation reads one grant, however many its client has, before t
   await sql`
     insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
     values (20000, ${sha256('token')}, 'grant7', ${now}, ${later})`.execute(db);
+
+  await sql`
+    insert into users (sub, username, username_folded, email_verified, claims, created_at, updated_at)
+    values ('sub', 'name', 'name', false, '{}', ${now}, ${now})`.execute(db);
 
   const fetched = async (): Promise<number> => {
     await sql`select pg_stat_force_next_flush()`.execute(db);
@@ -46,6 +53,7 @@ test('decided: a rotation reads one grant, however many its client has, before t
       retry: null,
       memberships: { scope: [], resource: [] },
     },
+    QUICK,
     now,
   );
   expect((await fetched()) - before).toBeLessThan(10);
@@ -75,6 +83,7 @@ const verbs: Record<string, (db: Db) => Promise<unknown>> = {
         retry: null,
         memberships: NOBODY,
       },
+      QUICK,
       NOW,
     ),
   'refreshTokens.findLive': (db) => refreshTokens.findLive(db, keyOf(8), NOW),
@@ -92,6 +101,7 @@ const verbs: Record<string, (db: Db) => Promise<unknown>> = {
         refresh_token: { hash: sha256('first'), expires_at: LATER },
         memberships: NOBODY,
       },
+      QUICK,
       NOW,
     ),
   'grants.findLive': (db) => grants.findLive(db, GRANT, NOW),
