@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { databaseUrlProblem } from './config/database-url.ts';
 import { contextsProblem } from './protocol/acr.ts';
 import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
 import { DECRYPTION_ALGS } from './protocol/key-alg.ts';
@@ -47,6 +48,11 @@ const TRACES_SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
+const databaseUrl = z.string().superRefine((url, context) => {
+  const message = databaseUrlProblem(url);
+  if (message !== undefined) context.addIssue({ code: 'custom', message, input: url });
+});
+
 const MAX_WORKERS = 256;
 
 const environment = z.object({
@@ -54,13 +60,12 @@ const environment = z.object({
   ISSUER: z.string().optional(),
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: integer(0, 65_535, 3000),
+  SHUTDOWN_DELAY: seconds(0, 300, 0),
   WORKERS: number(1, MAX_WORKERS).optional(),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
-    .refine((url) => URL.canParse(url), 'must be a URL: percent-encode what is special in its password')
-    .optional(),
+  DATABASE_URL: databaseUrl.optional(),
   DATABASE_POOL_SIZE: integer(1, 500, 20),
+  DATABASE_CONNECT_TIMEOUT: seconds(1, 60, 1),
+  DATABASE_STATEMENT_TIMEOUT: seconds(1, 60, 2),
   DATA_DIR: z.string().min(1).default('./data'),
   SECRET_KEYS: list
     .refine((keys) => keys.every((key) => key.length >= 32), 'every key must have at least 32 characters')

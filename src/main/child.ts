@@ -10,7 +10,7 @@ import { tuneHeap } from '../platform/heap.ts';
 import { createLog } from '../platform/log.ts';
 import { startWorkers } from '../workers/index.ts';
 import { followChanges } from './changes.ts';
-import { DRAIN_MS, openDeps, settle, startWatching } from './deps.ts';
+import { leaveIn, openDeps, settle, startWatching } from './deps.ts';
 import { openDoor, type Door } from './door.ts';
 import { asOrder, type Order, type Report, type Start } from './line.ts';
 
@@ -57,7 +57,7 @@ async function close({ deps, door, stopFollowing, stopWorkers }: Running): Promi
   await left.promise;
 }
 
-const grace = closeWithGrace({ delay: DRAIN_MS, logger: false, skip: ['SIGHUP'] }, async ({ err }) => {
+const grace = closeWithGrace({ delay: leaveIn(loadConfig(mode)), logger: false, skip: ['SIGHUP'] }, async ({ err }) => {
   if (!running) process.exit(err ? 1 : 0);
   if (err) running.deps.log.fatal({ err }, 'unexpected error, stopping');
   await (closed ??= close(running));

@@ -1,5 +1,6 @@
 /** The database a process works on: the configured one, else our own Postgres on DATA_DIR; and its schema. */
 import { ConfigError, type Config } from '../config.ts';
+import { addressOf } from '../config/database-url.ts';
 import type { Deps } from '../deps.ts';
 import { attachPostgres, startPostgres, type RunningPostgres } from '../platform/postgres/index.ts';
 import { openDb, type Connection, type Db } from '../store/db.ts';
@@ -22,10 +23,8 @@ export interface Database {
  */
 export async function openDatabase(config: Config, log: Deps['log'], onLaunch = (): void => {}): Promise<Database> {
   if (config.DATABASE_URL !== undefined) {
-    const { host, pathname } = new URL(config.DATABASE_URL);
-    const connection = { connectionString: config.DATABASE_URL };
-    const place = `postgres at ${host}${pathname}`;
-    return { connection, place, label: place, stop: async () => {} };
+    const place = `postgres at ${addressOf(config.DATABASE_URL).place}`;
+    return { connection: connectionTo(config.DATABASE_URL), place, label: place, stop: async () => {} };
   }
   const own = config.mode === 'command' ? attachPostgres : startPostgres;
   const postgres: RunningPostgres = await own({
@@ -38,6 +37,13 @@ export async function openDatabase(config: Config, log: Deps['log'], onLaunch = 
   const place = postgres.dataDir;
   const label = `${place} (PostgreSQL ${postgres.version})`;
   return { connection: { ...postgres.connection }, place, label, stop: () => postgres.stop() };
+}
+
+/** To any of the hosts of a URL. */
+export function connectionTo(url: string): Connection {
+  const { urls, wants } = addressOf(url);
+  const [connectionString, ...others] = urls;
+  return { connectionString, others, ...(wants && { wants }) };
 }
 
 /** `dev` migrates; `serve` only checks, since several of them may start beside an older one. @throws ConfigError */

@@ -26,6 +26,8 @@ import type { Worker } from '../workers/worker.ts';
 
 /** Milliseconds that requests under way have to finish when a process is told to stop. */
 export const DRAIN_MS = 10_000;
+/** The same with what it goes on for before, so that a load balancer has heard of it. */
+export const leaveIn = ({ SHUTDOWN_DELAY }: Config): number => SHUTDOWN_DELAY * 1000 + DRAIN_MS;
 /** Seconds between two comparisons of our clock with the database's. */
 const DISCIPLINE_EVERY = 60;
 
@@ -52,7 +54,13 @@ export async function openDeps(config: Config, connection: Connection, manner: M
     // The statement of a command says so itself.
     if (manner.watched) log.warn({ err: error }, 'a database connection broke');
   };
-  const db = openDb(connection, { max: connections, onError, onStatement: watched.tracing?.statement });
+  const db = openDb(connection, {
+    max: connections,
+    connectTimeout: config.DATABASE_CONNECT_TIMEOUT * 1000,
+    statementTimeout: config.DATABASE_STATEMENT_TIMEOUT * 1000,
+    onError,
+    onStatement: watched.tracing?.statement,
+  });
   const clock = disciplinedClock();
   const discipline = (): Promise<void> => clock.discipline(() => databaseTime(db));
   try {

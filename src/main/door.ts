@@ -1,4 +1,5 @@
 /** Where a process answers requests. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { buildApp } from '../app.ts';
 import type { Deps } from '../deps.ts';
 import { listenOnIpv6Too } from '../http/loopback.ts';
@@ -7,7 +8,7 @@ import { listenOnIpv6Too } from '../http/loopback.ts';
 export interface Door {
   /**
    * Takes no more connections, and waits until what is under way is answered. Whoever asks meanwhile is told that the
-   * server is not ready, unless others of its processes are.
+   * server is not ready, unless others of its processes are; for SHUTDOWN_DELAY that is all that changes.
    */
   close(how?: { ready: boolean }): Promise<void>;
 }
@@ -29,6 +30,7 @@ export async function openDoor(deps: Deps): Promise<Door> {
   return {
     async close({ ready } = { ready: false }) {
       readiness.closing = !ready;
+      if (!ready) await sleep(deps.config.SHUTDOWN_DELAY * 1000);
       await Promise.all([app.close(), stopIpv6?.()]);
     },
   };

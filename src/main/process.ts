@@ -17,7 +17,7 @@ import { makePartitions } from '../workers/keep-partitions.ts';
 import { followChanges } from './changes.ts';
 import type { Crew } from './cluster.ts';
 import { migrateWith, openDatabase, prepareSchema } from './database.ts';
-import { DRAIN_MS, openDeps, secretFileOf, settle, startWatching } from './deps.ts';
+import { leaveIn, openDeps, secretFileOf, settle, startWatching } from './deps.ts';
 import type { Door } from './door.ts';
 import type { Start } from './line.ts';
 
@@ -37,7 +37,7 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
   const watched = await startWatching(config, log);
   // They load while the database is prepared.
   const crew = several
-    ? (await import('./cluster.ts')).createCrew(config, { log, metrics: watched.metrics }, DRAIN_MS)
+    ? (await import('./cluster.ts')).createCrew(config, { log, metrics: watched.metrics }, leaveIn(config))
     : undefined;
   // A terminal that goes away sends it, too: then development ends.
   const skip: Array<'SIGHUP'> = mode === 'serve' ? ['SIGHUP'] : [];
@@ -77,7 +77,7 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     const service = serviceOf(deps, crew, { SECRET_KEYS, connection });
     ends.push(() => service.close());
 
-    const delay = several ? DRAIN_MS + PRIMARY_MS : DRAIN_MS;
+    const delay = leaveIn(config) + (several ? PRIMARY_MS : 0);
     grace = closeWithGrace({ delay, logger: false, skip }, ({ err, signal }) => {
       stopping = true;
       if (err) log.fatal({ err }, 'unexpected error, stopping');
