@@ -44,7 +44,7 @@ export function termsOf(
   const lives = rows.map((row) => row.access_token_ttl).filter((ttl) => ttl !== null);
   const alg = rows.find((row) => row.access_token_signing_alg !== null)?.access_token_signing_alg;
   return {
-    typ: typFor(resource.map((uri) => (uri === config.ISSUER ? null : known.get(uri)?.access_token_typ))),
+    typ: typFor(resource.map((uri) => (uri === config.ISSUER ? null : resources.get(uri)?.access_token_typ))),
     format: formats.includes('opaque') ? 'opaque' : (formats[0] ?? client.access_token_format ?? 'jwt'),
     ttl: Math.min(...lives, ...(lives.length > 0 ? [] : [client.access_token_ttl ?? config.ACCESS_TOKEN_TTL])),
     alg: alg ?? null,

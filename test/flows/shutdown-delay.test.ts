@@ -23,6 +23,6 @@ test.each(['1', '2'])(
     expect(await status('/jwks')).toBe(200);
     expect(await status('/livez')).toBe(200);
     // The rest of the five minutes nobody waits.
-  await server.kill();
+    await server.kill();
   },
 );

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { listenForChanges } from '../../src/store/changes.ts';
 import { databaseTime, isUnavailable, openDb, type Connection, type Db, type PoolOptions } from '../../src/store/db.ts';
 import { prepared } from '../../src/store/prepared.ts';
-import { write } from '../../src/store/pipeline.ts';
+import { read } from '../../src/store/pipeline.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { until } from '../support/postgres-process.ts';
 import { Road } from '../support/road.ts';
@@ -72,7 +72,7 @@ describe('without a word', () => {
     const db = opened(way.connection, { statementTimeout: 300 });
     await Promise.all(Array.from({ length: 5 }, () => sql`select pg_sleep(0.05)`.execute(db)));
     way.lose();
-    expect(isUnavailable(await rejection(write(db, prepared<{ n: number }>`select ${1}::int as n`)))).toBe(true);
+    expect(isUnavailable(await rejection(read(db, prepared<{ n: number }>`select ${1}::int as n`)))).toBe(true);
     way.find();
     for (let n = 0; n < 5; n += 1) await databaseTime(db);
     expect(way.taken).toBe(6);
