@@ -15,11 +15,14 @@ import type { PasswordHasher } from './users/factors/password.ts';
 import type { Refusals } from './events/refusals.ts';
 import type { Db } from './store/db.ts';
 import type { Random } from './store/handle.ts';
+import type { Probe } from './store/probe.ts';
 import type { TokenSizes } from './tokens/size.ts';
 
 export interface Deps {
   readonly config: Config;
   readonly db: Db;
+  /** Whether the database can serve, asked beside everything else. */
+  readonly probe: Probe;
   readonly keys: KeyRing;
   readonly secrets: Secrets;
   /** Clients, scopes and resources, cached for seconds. */
@@ -35,6 +38,13 @@ export interface Deps {
   readonly passwords: PasswordHasher;
   /** The time now; a door reads it once per request. */
   readonly clock: () => Date;
+  /** Seconds that the database's clock is ahead of ours, where that is not to be believed; undefined when all is well. */
+  readonly clockDoubt: () => number | undefined;
+  /**
+   * The time that whatever deletes by it goes by: the earlier of ours and the database's own, asked for now. Rejects while the
+   * two are so far apart that one of them is wrong.
+   */
+  readonly carefulTime: () => Promise<Date>;
   readonly random: Random;
   /** Fetches what others name: guarded, bounded, one error for every failure. */
   readonly fetch: Outbound;

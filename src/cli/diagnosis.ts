@@ -23,6 +23,8 @@ type Check = (opened: Opened, looks: Looks) => Promise<Finding[]>;
 
 const OLDEST_POSTGRES = 150_000;
 const MAX_CLOCK_OFFSET_S = 2;
+/** What servers do not believe any more (platform/clock.ts). */
+const BELIEVED_CLOCK_OFFSET_S = 60;
 
 /** Without these there is nothing to look at. */
 export const basics = {
@@ -43,9 +45,10 @@ export const checks = {
   async connections({ deps: { db, config } }) {
     const most = await connectionLimit(db);
     const { WORKERS } = config;
-    // Those that answer, the primary, and one that starts; each has one more, to listen for changes.
+    // Those that answer, the primary, and one that starts; each has two more, to listen for changes and to say
+    // whether it is ready.
     const processes = WORKERS === 1 ? 1 : WORKERS + 2;
-    const wanted = (connectionsOf(config) + 1) * processes;
+    const wanted = (connectionsOf(config) + 2) * processes;
     if (wanted < most) return [ok(`one server has up to ${wanted}, Postgres ${most}`)];
     const said = `one server may want ${wanted}, and Postgres has ${most} in all`;
     return [warning(said, 'raise max_connections of Postgres, or lower DATABASE_POOL_SIZE or WORKERS')];
@@ -58,6 +61,10 @@ export const checks = {
     if (Math.abs(offset) < 0.1) return [ok('the database agrees with this machine')];
     const said = `the database is ${Math.abs(offset).toFixed(1)} s ${offset < 0 ? 'behind' : 'ahead of'} this machine`;
     if (Math.abs(offset) <= MAX_CLOCK_OFFSET_S) return [ok(said)];
+    if (Math.abs(offset) > BELIEVED_CLOCK_OFFSET_S) {
+      const remedy = 'set right whichever is wrong, and keep both with NTP';
+      return [error(`${said}: no server is ready while that is so, and none deletes anything`, remedy)];
+    }
     return [warning(said, 'keep both with NTP: clients compare the times in tokens with their own clocks')];
   },
 

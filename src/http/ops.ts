@@ -1,25 +1,29 @@
 /** For those who run it: is the process alive, and may it be sent requests. */
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../deps.ts';
-import { pendingMigrations } from '../store/migrate.ts';
 
 export interface Readiness {
   /** Turns true when the process has been told to stop. */
   closing: boolean;
 }
 
-type Needs = Pick<Deps, 'db' | 'keys' | 'log'>;
+type Needs = Pick<Deps, 'clockDoubt' | 'keys' | 'log' | 'probe'>;
 
-/** Why the server is not ready, or undefined when it is. */
-async function unreadyBecause({ db, keys, log }: Needs): Promise<string | undefined> {
+const HINDRANCES = {
+  away: 'the database is not available',
+  'read-only': 'the database is read-only',
+  behind: 'migrations are pending',
+} as const;
+
+/** Why the server is not ready, or undefined when it is. Whoever asks is answered within a second. */
+async function unreadyBecause({ clockDoubt, keys, log, probe }: Needs): Promise<string | undefined> {
   if (!keys.ready) return 'no signing key is loaded';
-  try {
-    const pending = await pendingMigrations(db);
-    return pending.length > 0 ? 'migrations are pending' : undefined;
-  } catch (error) {
-    log.warn({ err: error }, 'the database is not available');
-    return 'the database is not available';
-  }
+  if (clockDoubt() !== undefined) return 'the clocks of the database and of this server are far apart';
+  const hindrance = await probe.ask();
+  if (hindrance === undefined) return undefined;
+  const why = HINDRANCES[hindrance.why];
+  if (hindrance.why === 'away') log.warn({ err: hindrance.error }, why);
+  return why;
 }
 
 /** /livez never asks the database: a restart would not bring it back. */

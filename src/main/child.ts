@@ -23,6 +23,7 @@ interface Running {
   deps: Deps;
   door: Door;
   stopFollowing: () => Promise<void>;
+  closeDeps: () => Promise<void>;
   stopWorkers: () => Promise<void>;
 }
 
@@ -32,13 +33,14 @@ async function run({ SECRET_KEYS, connection }: Start): Promise<Running> {
   const pretty = mode === 'dev' && process.stdout.isTTY;
   const log = createLog({ level: config.LOG_LEVEL, pretty, pid: process.pid });
   const watched = await startWatching(config, log);
-  const { deps, jobs } = await openDeps(config, connection, { log, connections: connectionsOf(config), watched });
+  const opened = await openDeps(config, connection, { log, connections: connectionsOf(config), watched });
+  const { deps, jobs, close: closeDeps } = opened;
   await deps.keys.reload();
   if (config.METRICS_PORT !== 0) (await import('../http/metrics.ts')).watch(deps, { backlog: false });
   const workers = startWorkers(deps, jobs, ['each']);
   const stopFollowing = followChanges(deps, connection, workers.heard);
   const door = await openDoor(deps);
-  return { deps, door, stopFollowing, stopWorkers: workers.stop };
+  return { deps, door, stopFollowing, closeDeps, stopWorkers: workers.stop };
 }
 
 let running: Running | undefined;
@@ -47,11 +49,11 @@ let ready = false;
 const left = Promise.withResolvers<void>();
 
 let closed: Promise<void> | undefined;
-async function close({ deps, door, stopFollowing, stopWorkers }: Running): Promise<void> {
+async function close({ deps, door, stopFollowing, closeDeps, stopWorkers }: Running): Promise<void> {
   await door.close({ ready });
   await settle(deps, stopWorkers);
   await stopFollowing();
-  await deps.db.destroy();
+  await closeDeps();
   // A connection that was dealt to us before we said so is on its way: it is sent back, and another process gets it.
   report({ postern: 'done', snapshot: await deps.metrics.snapshot() });
   await left.promise;

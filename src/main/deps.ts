@@ -10,32 +10,35 @@ import type { Deps } from '../deps.ts';
 import { createRefusals } from '../events/refusals.ts';
 import { createKeyRing } from '../keys/index.ts';
 import { createSecrets } from '../keys/secrets.ts';
-import { disciplinedClock } from '../platform/clock.ts';
 import { silence } from '../platform/metrics.ts';
 import { createOutbound } from '../platform/outbound.ts';
 import { random } from '../platform/random.ts';
 import { GRANT_TYPES } from '../protocol/client-metadata.ts';
 import { ERROR_CODES } from '../protocol/error.ts';
-import { databaseTime, openDb, type Connection } from '../store/db.ts';
+import { openDb, type Connection } from '../store/db.ts';
+import { createProbe } from '../store/probe.ts';
 import { createTokenSizes } from '../tokens/size.ts';
 import { createVerdicts } from '../tokens/verdicts.ts';
 import { loadArgon2 } from '../users/factors/argon2.ts';
 import { loadArgon2Threads } from '../users/factors/argon2-threads.ts';
 import { CONCURRENT, createPasswordHasher } from '../users/factors/password.ts';
 import type { Worker } from '../workers/worker.ts';
+import { followDatabase } from './time.ts';
 
 /** Milliseconds that requests under way have to finish when a process is told to stop. */
 export const DRAIN_MS = 10_000;
 /** The same with what it goes on for before, so that a load balancer has heard of it. */
 export const leaveIn = ({ SHUTDOWN_DELAY }: Config): number => SHUTDOWN_DELAY * 1000 + DRAIN_MS;
 /** Seconds between two comparisons of our clock with the database's. */
-const DISCIPLINE_EVERY = 60;
+const DISCIPLINE_EVERY = 10;
 
 /** What a process works with. */
 export interface Opened {
   deps: Deps;
   /** Jobs of the process itself. */
   jobs: Record<'clock', Worker>;
+  /** Lets go of the database. */
+  close(): Promise<void>;
 }
 
 /** How a process differs from others. */
@@ -61,10 +64,9 @@ export async function openDeps(config: Config, connection: Connection, manner: M
     onError,
     onStatement: watched.tracing?.statement,
   });
-  const clock = disciplinedClock();
-  const discipline = (): Promise<void> => clock.discipline(() => databaseTime(db));
+  const clock = followDatabase(db, watched.metrics, manner.watched && log);
   try {
-    await discipline();
+    await clock.compare();
   } catch (error) {
     await db.destroy();
     throw error;
@@ -76,6 +78,7 @@ export async function openDeps(config: Config, connection: Connection, manner: M
   const deps: Deps = Object.freeze({
     config,
     db,
+    probe: createProbe(connection),
     secrets,
     keys: createKeyRing(db, secrets),
     directory: createDirectory(db, () => performance.now(), [adminResource(config.ISSUER)]),
@@ -88,6 +91,8 @@ export async function openDeps(config: Config, connection: Connection, manner: M
       CONCURRENT,
     ),
     clock: clock.now,
+    clockDoubt: clock.doubt,
+    carefulTime: clock.careful,
     random,
     fetch,
     clientKeys: createClientKeys(fetch, () => performance.now()),
@@ -97,7 +102,13 @@ export async function openDeps(config: Config, connection: Connection, manner: M
     metrics: watched.metrics,
     tracing: watched.tracing,
   });
-  return { deps, jobs: { clock: { where: 'each', every: DISCIPLINE_EVERY, run: discipline } } };
+  return {
+    deps,
+    jobs: { clock: { where: 'each', every: DISCIPLINE_EVERY, run: clock.compare } },
+    async close() {
+      await Promise.all([deps.probe.close(), db.destroy()]);
+    },
+  };
 }
 
 /** Ends the jobs of a process that answers no more requests, and writes what it still holds. The database is left. */

@@ -59,8 +59,9 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     const database = await openDatabase(config, log, early);
     ends.push(() => database.stop());
     const { connection } = database;
-    const { deps, jobs } = await openDeps(config, connection, { log, connections: connectionsOf(config), watched });
-    ends.push(() => deps.db.destroy());
+    const opened = await openDeps(config, connection, { log, connections: connectionsOf(config), watched });
+    ends.push(opened.close);
+    const { deps, jobs } = opened;
     await prepareSchema(config, connection, deps.db);
     await ensureKeys(deps.db, deps.secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], deps.clock());
     await deps.keys.reload();
@@ -167,13 +168,13 @@ export async function open<T>(work: (opened: Opened) => Promise<T>, { schema }: 
   }
   const { connection, place, stop } = await openDatabase(config, log);
   try {
-    const { deps } = await openDeps(config, connection, { log, connections: 4 });
+    const { deps, close } = await openDeps(config, connection, { log, connections: 4 });
     try {
       if (schema !== 'any') await prepareSchema(config, connection, deps.db);
       const migrate = (): Promise<string[]> => migrateWith(connection);
       return await work({ deps, migrate, place, secretFile, machineTime: disciplinedClock().now });
     } finally {
-      await deps.db.destroy();
+      await close();
     }
   } finally {
     await stop();

@@ -15,6 +15,8 @@ export interface Metrics {
   issued(grant_type: string): void;
   /** Somebody waits for a turn to hash a password. The result is called when it comes. */
   queued(): () => void;
+  /** Our clock was compared with the database's: by how many seconds they differed, and what came of it. */
+  compared(seconds: number, outcome: string): void;
   /** A worker has had its turn: when it succeeded, or undefined. */
   worked(worker: string, succeeded_at: Date | undefined): void;
   /** What is read whenever somebody asks for the text. */
@@ -66,6 +68,7 @@ export const silence: Metrics = {
   limited() {},
   issued() {},
   queued: () => () => {},
+  compared() {},
   worked() {},
   watch() {},
   snapshot: async () => [],

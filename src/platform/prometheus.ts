@@ -63,6 +63,15 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
     'When a worker last succeeded in this process.',
     'worker',
   );
+  const clockOffset = common(
+    'postern_clock_offset_seconds',
+    'By how much the clocks of database and server differed when last compared.',
+  );
+  const clockReadings = counter(
+    'postern_clock_readings_total',
+    'Comparisons of the two clocks: agreed, followed (by seconds), doubted (by more than a minute), set.',
+    'outcome',
+  );
   const pool = gauge('postern_db_pool_connections', 'Connections to the database.', 'state');
   const poolWaiting = gauge('postern_db_pool_waiting', 'Requests waiting for a connection.');
   const hashing = gauge('postern_passwords_hashing', 'Passwords being hashed.');
@@ -77,6 +86,7 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
   const oldest = common('postern_logout_notices_oldest_seconds', 'Age of the oldest notice still to be delivered.');
   const sweepLag = common('postern_sweep_lag_seconds', 'How overdue the oldest row is that should have been removed.');
 
+  for (const outcome of ['agreed', 'followed', 'doubted', 'set']) clockReadings.inc({ outcome }, 0);
   for (const grant_type of grants) tokens.inc({ grant_type }, 0);
   for (const error of errors) refusals.inc({ error }, 0);
   let sources: Sources | undefined;
@@ -127,6 +137,10 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
     limited: (route) => limits.inc({ route }),
     issued: (grant_type) => tokens.inc({ grant_type }),
     queued: () => waits.startTimer(),
+    compared(seconds, outcome) {
+      clockOffset.set(seconds);
+      clockReadings.inc({ outcome });
+    },
     worked(worker, succeeded_at) {
       turns.inc({ worker, outcome: succeeded_at ? 'success' : 'failure' });
       if (succeeded_at) successes.set({ worker }, succeeded_at.getTime() / 1000);

@@ -26,6 +26,8 @@ export interface PoolOptions {
   lockTimeout?: number;
   /** Milliseconds after which an idle connection is looked at; 0 is never. */
   heartbeat?: number;
+  /** Seconds after which a connection is replaced by a new one. */
+  lifetime?: number;
 }
 
 // Together they bound how long a request waits for a database that hangs: 503 within 3 s.
@@ -34,6 +36,8 @@ const STATEMENT_TIMEOUT_MS = 2000;
 /** The part of a statement's time that it may wait for a lock. */
 const LOCK_PART = 4;
 const HEARTBEAT_MS = 5000;
+// What a connection has prepared for days that are over goes with it.
+const LIFETIME_S = 86_400;
 
 /** Opens a pool. No connection is made until the first statement. */
 export function openDb(connection: Connection, options: PoolOptions): Db {
@@ -44,6 +48,7 @@ export function openDb(connection: Connection, options: PoolOptions): Db {
     statement,
     lock: options.lockTimeout ?? Math.ceil(statement / LOCK_PART),
     heartbeat: options.heartbeat ?? HEARTBEAT_MS,
+    lifetime: options.lifetime ?? LIFETIME_S,
     onError: onError ?? (() => {}),
   });
   const db = new Kysely<Database>({

@@ -10,6 +10,8 @@ export interface Terms extends Limits {
   connect: number;
   /** Milliseconds after which an idle connection is looked at; 0 is never. */
   heartbeat: number;
+  /** Seconds after which a connection is replaced by a new one. */
+  lifetime: number;
   onError: (error: Error) => void;
 }
 
@@ -35,8 +37,7 @@ export class Pool extends pg.Pool {
       max: terms.max,
       connectionTimeoutMillis: terms.connect,
       idleTimeoutMillis: 30_000,
-      // What a connection has prepared for days that are over goes with it.
-      maxLifetimeSeconds: 86_400,
+      maxLifetimeSeconds: terms.lifetime,
     });
     this.#route = route;
     this.#terms = terms;

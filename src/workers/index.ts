@@ -16,6 +16,7 @@ import type { Worker } from './worker.ts';
 
 type Needs = Pick<
   Deps,
+  | 'carefulTime'
   | 'clientKeys'
   | 'clock'
   | 'config'

@@ -5,10 +5,11 @@ import type { Worker } from './worker.ts';
 
 const BY = { actor: 'reap-clients' };
 
-export const reapClients = (deps: Pick<Deps, 'db' | 'clock'>): Worker => ({
+export const reapClients = (deps: Pick<Deps, 'db' | 'carefulTime'>): Worker => ({
   where: 'once',
   every: 3600,
   async run() {
-    while ((await reapUnused(deps, BY, deps.clock())) > 0);
+    const now = await deps.carefulTime();
+    while ((await reapUnused(deps, BY, now)) > 0);
   },
 });

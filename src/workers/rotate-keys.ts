@@ -5,10 +5,10 @@ import type { Worker } from './worker.ts';
 
 const BY = { actor: 'rotate-keys' };
 
-export const rotateKeys = (deps: Pick<Deps, 'config' | 'db' | 'secrets' | 'keys' | 'clock'>): Worker => ({
+export const rotateKeys = (deps: Pick<Deps, 'config' | 'db' | 'secrets' | 'keys' | 'carefulTime'>): Worker => ({
   where: 'once',
   every: 60,
   async run() {
-    if (await keepKeys(deps, BY, deps.clock())) await deps.keys.reload();
+    if (await keepKeys(deps, BY, await deps.carefulTime())) await deps.keys.reload();
   },
 });

@@ -9,11 +9,11 @@ import type { Worker } from './worker.ts';
 /** Rows removed by one statement. */
 const TRIMMED = 10_000;
 
-export const sweepExpired = ({ config, db, clock }: Pick<Deps, 'config' | 'db' | 'clock'>): Worker => ({
+export const sweepExpired = ({ config, db, carefulTime }: Pick<Deps, 'config' | 'db' | 'carefulTime'>): Worker => ({
   where: 'once',
   every: 600,
   async run() {
-    const now = clock();
+    const now = await carefulTime();
     const kept = config.AUDIT_RETENTION;
     const audit_before = kept === 0 ? null : secondsAfter(now, -kept);
     while ((await sweep(db, now, secondsAfter(now, -FADES_AFTER), audit_before)) > 0);

@@ -145,7 +145,7 @@ describe('doctor', () => {
       /^ok configuration: /,
       /^ok database: PostgreSQL \d+/,
       /^ok migrations: /,
-      /^warning connections: one server may want 504, and Postgres has \d+ in all$/,
+      /^warning connections: one server may want 510, and Postgres has \d+ in all$/,
       /^ok clock: /,
       /^error keys: \S+ cannot be opened with SECRET_KEYS$/,
       /^error files: \S+secret-keys: /,

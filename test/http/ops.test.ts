@@ -1,8 +1,13 @@
 /** /livez and /readyz: at the root of the listener and under the issuer's path. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { configWith } from '../../src/config.ts';
+import { createProbe } from '../../src/store/probe.ts';
 import { testApp, type TestApp } from '../support/app.ts';
+import { startOwnPostgres } from '../support/own-postgres.ts';
 
 let at: TestApp;
 beforeAll(async () => {
@@ -47,4 +52,98 @@ test('ASVS 13.4.5: neither says anything of the inside, and metrics are not here
   const answer = await at.app.inject({ url: '/readyz' });
   expect(Object.keys(answer.json<object>())).toEqual(['status']);
   expect((await at.app.inject({ url: '/metrics' })).statusCode).toBe(404);
+});
+
+describe('what the database is like', () => {
+  const readiness = async (of: TestApp): Promise<[number, string | undefined]> => {
+    const answer = await of.app.inject('/readyz');
+    return [answer.statusCode, answer.json<{ reason?: string }>().reason];
+  };
+
+  test('faults: on a database that only reads it is not ready, and is again when that is over', async () => {
+    const one = await testApp();
+    onTestFinished(() => one.close());
+    const { db } = one.database;
+    expect(await readiness(one)).toEqual([200, undefined]);
+    const name = sql.id((await sql<{ name: string }>`select current_database() as name`.execute(db)).rows[0]!.name);
+    const cut = sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`;
+    await sql`alter database ${name} set default_transaction_read_only = on`.execute(db);
+    await cut.execute(db);
+    await expect.poll(() => readiness(one)).toEqual([503, 'the database is read-only']);
+    expect((await one.app.inject('/livez')).statusCode).toBe(200);
+    await sql`set default_transaction_read_only = off`.execute(db);
+    await sql`alter database ${name} reset default_transaction_read_only`.execute(db);
+    await cut.execute(db);
+    await expect.poll(() => readiness(one)).toEqual([200, undefined]);
+  });
+
+  test('faults: a locked table and a pool without a free connection keep neither the answer nor the server from being ready', async () => {
+    const one = await testApp();
+    onTestFinished(() => one.close());
+    const { db } = one.database;
+    expect(await readiness(one)).toEqual([200, undefined]);
+    const held = await Promise.all(Array.from({ length: 10 }, () => db.startTransaction().execute()));
+    const { rows } = await sql<{ name: string }>`
+      select relname as name from pg_class c join pg_namespace n on n.oid = relnamespace
+      where nspname = 'public' and relkind in ('r', 'p') and not relispartition`.execute(held[0]!);
+    expect(rows.length).toBeGreaterThan(20);
+    for (const { name } of rows) {
+      await sql`lock table ${sql.id(name)} in access exclusive mode`.execute(held[0]!);
+    }
+    expect(await readiness(one)).toEqual([200, undefined]);
+    await Promise.all(held.map((trx) => trx.rollback().execute()));
+  });
+
+  test('faults: a database that takes connections and says nothing is away, within a second, however many ask', async () => {
+    const silent = createServer();
+    const sockets: Socket[] = [];
+    silent.on('connection', (socket) => sockets.push(socket.on('error', () => {})));
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const probe = createProbe({ connectionString: `postgres://nobody@127.0.0.1:${port}/nothing` });
+    const app = await buildApp({ ...at.deps, probe });
+    onTestFinished(async () => {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+      await app.close();
+      await probe.close();
+    });
+    const begun = performance.now();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => app.inject('/readyz')));
+    expect(performance.now() - begun).toBeLessThan(1000);
+    for (const answer of answers) {
+      expect([answer.statusCode, answer.json()]).toEqual([
+        503,
+        { status: 'not ready', reason: 'the database is not available' },
+      ]);
+    }
+    expect(sockets.length).toBeLessThanOrEqual(1);
+  });
+
+  test('faults: one that stops in the middle is away within a second', async () => {
+    const postgres = await startOwnPostgres({ durable: false });
+    const probe = createProbe(postgres.connection);
+    onTestFinished(async () => {
+      await probe.close();
+      await postgres.close();
+    });
+    expect(await probe.ask()).toBeUndefined();
+    postgres.pause();
+    const begun = performance.now();
+    const said = await probe.ask();
+    const took = performance.now() - begun;
+    postgres.resume();
+    expect(said?.why).toBe('away');
+    expect(took).toBeLessThan(1000);
+    await expect.poll(() => probe.ask(), { timeout: 5000 }).toBeUndefined();
+  });
+
+  test('faults: while its clock is not to be believed it is not ready, and says so', async () => {
+    const app = await buildApp({ ...at.deps, clockDoubt: () => 45 * 86_400 });
+    const { statusCode, body } = await app.inject('/readyz');
+    const reason = 'the clocks of the database and of this server are far apart';
+    expect([statusCode, JSON.parse(body)]).toEqual([503, { status: 'not ready', reason }]);
+    await app.close();
+  });
 });

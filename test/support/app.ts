@@ -15,6 +15,7 @@ import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/prometheus.ts';
 import { createOutbound } from '../../src/platform/outbound.ts';
 import { random } from '../../src/platform/random.ts';
+import { createProbe } from '../../src/store/probe.ts';
 import { createVerdicts } from '../../src/tokens/verdicts.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
 import { createTokenSizes } from '../../src/tokens/size.ts';
@@ -71,9 +72,11 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   const { db } = database;
   const metrics = createMetrics();
   const hasher = createPasswordHasher(metrics.queued);
+  const probe = createProbe(database.connection);
   const deps: Deps = {
     config,
     db,
+    probe,
     secrets,
     keys: createKeyRing(db, secrets),
     directory: createDirectory(db, () => clock.now().getTime(), [adminResource(config.ISSUER)]),
@@ -81,6 +84,9 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     tokenSizes: createTokenSizes(config, log, () => clock.now().getTime()),
     passwords: options.hashing === 'anew' ? hasher : knowingThePassword(hasher),
     clock: clock.now,
+    clockDoubt: () => undefined,
+    // The database's clock cannot be moved, so that it is thought to go with ours.
+    carefulTime: async () => clock.now(),
     random,
     fetch,
     clientKeys: createClientKeys(fetch, () => clock.now().getTime()),
@@ -98,6 +104,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   await app.ready();
   const close = async (): Promise<void> => {
     await app.close();
+    await probe.close();
     if (options.database === undefined) await database.close();
   };
   let closing: Promise<void> | undefined;

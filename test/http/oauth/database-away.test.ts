@@ -29,7 +29,7 @@ beforeAll(async () => {
   road = new Road(real.connection);
   await road.open();
   const db = openDb(road.connection, { max: 5 });
-  at = await testApp({ database: { ...real, db } });
+  at = await testApp({ database: { ...real, connection: road.connection, db } });
   [client, service] = [await aClient(at), await aService(at)];
   session = await someTokens(at, { client });
   await at.app.inject('/.well-known/openid-configuration');
