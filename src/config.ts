@@ -7,6 +7,7 @@ import { databaseUrlProblem } from './config/database-url.ts';
 import { contextsProblem } from './protocol/acr.ts';
 import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
 import { DECRYPTION_ALGS } from './protocol/key-alg.ts';
+import { decodeUtf8 } from './protocol/plain-text.ts';
 import { isAdminScope } from './protocol/scope.ts';
 import { SIGNING_ALGS } from './protocol/signing-alg.ts';
 
@@ -235,7 +236,7 @@ function withFiles(
     if (file === undefined || file === '') continue;
     if (name in given) problems.push(`${name} and ${name}_FILE are both set: set one`);
     try {
-      given[name] = readFileSync(file, 'utf8').trim();
+      given[name] = decodeUtf8(readFileSync(file)).trim();
     } catch (error) {
       problems.push(
         `${name}_FILE is ${JSON.stringify(file)}: cannot be read (${(error as NodeJS.ErrnoException).code})`,

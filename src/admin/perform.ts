@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { Actor } from '../events/index.ts';
 import { mergePatch } from '../protocol/merge-patch.ts';
+import { isStorableValue } from '../protocol/plain-text.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { transact, uniqueViolation } from '../store/db.ts';
 import * as idempotencyKeys from '../store/idempotency-keys.ts';
@@ -76,22 +77,15 @@ export async function perform(
   }
 }
 
-/** Postgres keeps neither U+0000 nor half a surrogate pair: such text names nothing, and cannot be written. */
-function requireStorable({ ids, query, body }: AdminRequest): void {
-  if (!isStorable(ids)) throw new Problem('not-found', 'there is nothing of this name');
-  if (!isStorable(query)) throw new Problem('invalid', 'the query holds characters that cannot be stored');
-  if (!isStorable(body))
-    throw new Problem('invalid', 'the body is nested too deep, or holds characters that cannot be stored');
-}
-
 /** Deeper than any document of ours: what recurs over a body never meets more. */
-const MAX_DEPTH = 32;
+const MAX_DEPTH = 33;
 
-function isStorable(value: unknown, depth = 0): boolean {
-  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
-  if (typeof value !== 'object' || value === null) return true;
-  if (depth > MAX_DEPTH) return false;
-  return Object.entries(value).every(([name, member]) => isStorable(name) && isStorable(member, depth + 1));
+/** Such text names nothing, and cannot be written: for callers that have no door before them, too. */
+function requireStorable({ ids, query, body }: AdminRequest): void {
+  if (!isStorableValue(ids)) throw new Problem('not-found', 'there is nothing of this name');
+  if (!isStorableValue(query)) throw new Problem('invalid', 'the query holds characters that cannot be stored');
+  if (!isStorableValue(body, MAX_DEPTH))
+    throw new Problem('invalid', 'the body is nested too deep, or holds characters that cannot be stored');
 }
 
 /**

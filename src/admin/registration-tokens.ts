@@ -1,6 +1,7 @@
 /** Initial access tokens (RFC 7591): with one of these, somebody may register a client. */
 import { z } from 'zod';
 import { createInitialAccessToken, removeInitialAccessToken } from '../clients/dynamic.ts';
+import { readableText } from '../protocol/plain-text.ts';
 import * as store from '../store/initial-access-tokens.ts';
 import { createOf, listOf, type AdminResource, type Item } from './resource.ts';
 
@@ -44,7 +45,7 @@ export const registrationTokens: AdminResource = {
   create: createOf({
     body: z
       .strictObject({
-        label: z.string().min(1).max(200).optional(),
+        label: readableText(200).optional(),
         uses: z.int().min(1).max(100_000).default(1).describe('How many clients it registers'),
         expires_in: z
           .int()

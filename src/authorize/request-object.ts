@@ -12,12 +12,11 @@ import { joseProblem, signingAlgsOf } from '../protocol/jwt-assertion.ts';
 import { DECRYPTION_ALGS } from '../protocol/key-alg.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
+import { decodeUtf8 } from '../protocol/plain-text.ts';
 import { listOf } from '../protocol/redaction.ts';
 import { isRequestObjectType, readRequestObject } from '../protocol/request-object.ts';
 import type { Client } from '../store/clients.ts';
 import { reader } from './checks.ts';
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 type Needs = Pick<Deps, 'clientKeys' | 'config' | 'keys' | 'requestUris'>;
 
@@ -85,7 +84,7 @@ async function decryptWith(key: KeyInput, object: string, problems: string[]): P
       keyManagementAlgorithms: [...DECRYPTION_ALGS],
       contentEncryptionAlgorithms: [...CONTENT_ENCRYPTION],
     });
-    return utf8.decode(plaintext);
+    return decodeUtf8(plaintext);
   } catch (error) {
     problems.push(joseProblem(error));
     return undefined;
@@ -101,7 +100,7 @@ async function verify({ clientKeys }: Needs, client: Client, object: string): Pr
     const { typ, crit } = protectedHeader;
     if (crit !== undefined) throw new errors.JOSENotSupported('crit in the header');
     if (!isRequestObjectType(typ)) throw new errors.JWTInvalid(`typ ${String(typ)} is not a request object's`);
-    return utf8.decode(payload);
+    return decodeUtf8(payload);
   } catch (error) {
     throw invalidRequestObject('the request object is not signed with a key of the client', {
       cause: joseProblem(error),

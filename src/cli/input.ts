@@ -2,8 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { InvalidArgumentError } from 'commander';
+import { readUtf8 } from '../protocol/plain-text.ts';
 import { Failure, usage } from './failure.ts';
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 };
@@ -32,10 +33,20 @@ export function count(value: string): number {
 /** A JSON object from a file, or from standard input for `-`. @throws Failure */
 export async function readDocument(file: string): Promise<Record<string, unknown>> {
   const name = file === '-' ? 'standard input' : file;
-  const content = await (file === '-' ? text(process.stdin) : readFile(file, 'utf8')).catch((error: Error) => {
+  const content = await (file === '-' ? buffer(process.stdin) : readFile(file)).catch((error: Error) => {
     throw new Failure('failed', `${name} cannot be read: ${error.message}`);
   });
-  return parseObject(content, name);
+  return parseObject(asText(content, name), name);
+}
+
+/** What comes in by standard input. @throws Failure */
+const piped = async (): Promise<string> => asText(await buffer(process.stdin), 'standard input');
+
+/** Guessed at, a password of other bytes would be another one, and the same as many others. @throws Failure */
+function asText(bytes: Uint8Array, name: string): string {
+  const text = readUtf8(bytes);
+  if (text === undefined) throw usage(`${name}: is not UTF-8`);
+  return text;
 }
 
 /** A JSON object. @throws Failure */
@@ -53,14 +64,14 @@ export function parseObject(content: string, name: string): Record<string, unkno
 
 /** The password that a program writes to standard input, without the end of its line. @throws Failure */
 export async function readPassword(): Promise<string> {
-  const password = (await text(process.stdin)).replace(/\r?\n$/, '');
+  const password = (await piped()).replace(/\r?\n$/, '');
   if (password === '') throw usage('--password-stdin: there is no password on standard input');
   return password;
 }
 
 /** A token: the argument, or for `-` the one line of standard input. @throws Failure */
 export async function readToken(argument: string): Promise<string> {
-  const token = (argument === '-' ? await text(process.stdin) : argument).trim();
+  const token = (argument === '-' ? await piped() : argument).trim();
   if (token === '') throw usage('there is no token on standard input');
   return token;
 }
@@ -78,6 +89,8 @@ export async function askPassword(): Promise<string> {
     const { done, value } = await lines.next();
     process.stderr.write('\n');
     if (done) throw new Failure('failed', 'cancelled');
+    // What a terminal in another encoding sends is read as this.
+    if (value.includes('\u{FFFD}')) throw usage('the password is not UTF-8: look at the encoding of this terminal');
     return value;
   };
   try {

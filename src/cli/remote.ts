@@ -1,6 +1,7 @@
 /** The admin API of a server elsewhere, over HTTPS. */
 import { readFileSync } from 'node:fs';
 import type { RemoteVariables } from '../config.ts';
+import { decodeUtf8 } from '../protocol/plain-text.ts';
 import { isLoopbackHost } from '../protocol/redirect-uri.ts';
 import type { Api, ApiRequest, Item } from './api.ts';
 import { Failure, notFound, refused, usage } from './failure.ts';
@@ -60,7 +61,7 @@ function issuerOf(url: string): string {
 
 function readToken(file: string): string {
   try {
-    return readFileSync(file, 'utf8').trim();
+    return decodeUtf8(readFileSync(file)).trim();
   } catch (error) {
     throw new Failure('failed', `--token-file cannot be read: ${(error as Error).message}`);
   }

@@ -4,7 +4,9 @@ import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { changeOf, record, type Actor, type Requester } from '../events/index.ts';
 import {
+  clientMetadataFields,
   DEVICE_GRANT,
+  isClientId,
   OPERATOR_ONLY,
   SELF_REGISTERABLE,
   type ClientMetadataInput,
@@ -86,7 +88,7 @@ export async function authenticateRegistration(
   client_id: string,
   registration_access_token: string,
 ): Promise<clients.Client> {
-  const client = await clients.find(db, client_id);
+  const client = isClientId(client_id) ? await clients.find(db, client_id) : undefined;
   const hash = client?.registration_token_hash;
   // RFC 7592 §2: a client that an operator disabled does not manage itself.
   if (!client || client.disabled_at !== null || !hash || !timingSafeEqual(hash, sha256(registration_access_token))) {
@@ -187,12 +189,15 @@ async function selfMetadata(
   }
   const known = await directory.scopes();
   const open = parseScope(config.REGISTRATION_SCOPE).filter((name) => known.has(name));
-  const wanted = typeof scope === 'string' ? parseScope(scope) : open;
+  const wanted = scope === undefined ? open : parseScope(await naming(async () => scopeMember.parse({ scope }).scope));
   return {
     metadata: { ...metadata, scope: formatScope(wanted.filter((name) => open.includes(name))) },
     software_statement: typeof statement === 'string' ? statement : null,
   };
 }
+
+/** Read before the rest of the document, since it is narrowed. */
+const scopeMember = clientMetadataFields.pick({ scope: true });
 
 // RFC 7591 §2: members that are not understood are ignored; so are those that only an operator may set.
 const registerable = (members: Record<string, unknown>): Record<string, unknown> =>

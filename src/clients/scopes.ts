@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts';
 import { changeOf, record, type Actor } from '../events/index.ts';
 import { MEMBERSHIP_CLAIMS } from '../protocol/claims.ts';
 import { MAX_TOKEN_TTL } from '../protocol/client-metadata.ts';
+import { readableText } from '../protocol/plain-text.ts';
 import { isResource } from '../protocol/resource.ts';
 import { isBuiltInScope, isScopeToken } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
@@ -25,7 +26,7 @@ export class ScopeProtected extends Error {}
 export class ClientUnknown extends Error {}
 
 const scopeToken = z.string().max(200).refine(isScopeToken, 'must be a scope token (RFC 6749 §3.3)');
-const text = z.string().min(1).max(500).nullable();
+const text = readableText(500).nullable();
 
 /** A scope as it is written. */
 export const scopeFields = z.strictObject({
@@ -33,7 +34,7 @@ export const scopeFields = z.strictObject({
   /** What the consent page says of it. */
   description: text.default(null),
   /** The claims about a person that it opens. */
-  claims: z.array(z.string().min(1).max(200)).max(100).default([]),
+  claims: z.array(readableText(200)).max(100).default([]),
   for_people: z.boolean().default(true),
   for_machines: z.boolean().default(true),
 });

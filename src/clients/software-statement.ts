@@ -5,6 +5,7 @@ import type { Deps } from '../deps.ts';
 import { invalidSoftwareStatement, unapprovedSoftwareStatement } from '../protocol/error.ts';
 import { ASSERTION_ALGS, CLOCK_LEEWAY, joseProblem } from '../protocol/jwt-assertion.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
+import { isStorableValue } from '../protocol/plain-text.ts';
 import { listOf } from '../protocol/redaction.ts';
 
 type Needs = Pick<Deps, 'config' | 'clientKeys'>;
@@ -50,6 +51,7 @@ export async function verifyStatement(
       currentDate: now,
     });
     if (!TYPS.includes(protectedHeader.typ)) throw invalid(`typ ${String(protectedHeader.typ)} is not a statement’s`);
+    if (!isStorableValue(payload)) throw invalid('a claim holds half a character');
     const { iat } = claims.parse(payload);
     if (iat !== undefined && iat > numericDate(now) + CLOCK_LEEWAY) throw invalid('issued in the future');
     return payload;

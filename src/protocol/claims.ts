@@ -1,7 +1,9 @@
 /** Claims about a person (OpenID Connect Core §5.1, §5.4): their shapes, and which of them a scope opens. */
 import { z } from 'zod';
+import { readableText } from './plain-text.ts';
+import { webUri } from './uri.ts';
 
-const text = z.string().min(1).max(2000);
+const text = readableText(2000);
 
 /** Claims an operator may set on a user. `sub`, `email` and `preferred_username` come from the account itself. */
 export const personClaims = z.strictObject({
@@ -10,9 +12,9 @@ export const personClaims = z.strictObject({
   family_name: text.optional(),
   middle_name: text.optional(),
   nickname: text.optional(),
-  profile: z.url().optional(),
-  picture: z.url().optional(),
-  website: z.url().optional(),
+  profile: webUri().optional(),
+  picture: webUri().optional(),
+  website: webUri().optional(),
   gender: text.optional(),
   birthdate: z
     .string()

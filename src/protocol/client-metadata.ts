@@ -17,6 +17,7 @@ import { DECRYPTION_ALGS } from './key-alg.ts';
 import { REQUEST_OBJECT_SIGNING_ALGS, requestUriProblem } from './request-object.ts';
 import { sectorProblem, SUBJECT_TYPES } from './sector.ts';
 import { SIGNING_ALGS } from './signing-alg.ts';
+import { webUri } from './uri.ts';
 
 export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const;
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -41,7 +42,7 @@ export const MAX_TOKEN_TTL = 86_400;
 /** Longest life of a refresh token or session, in seconds. */
 export const MAX_GRANT_TTL = 400 * 86_400;
 
-const uri = z.url({ protocol: /^https?$/, message: 'must be an http(s) URL' }).max(2000);
+const uri = webUri();
 const plain = z.string().refine(isPlainText, 'must be plain text');
 const tokenTtl = z.int().min(1).max(MAX_TOKEN_TTL);
 const grantTtl = z.int().min(1).max(MAX_GRANT_TTL);
@@ -54,11 +55,7 @@ const scope = z
   .refine((text) => text.split(' ').every((token) => token === '' || isScopeToken(token)), 'must be scope tokens');
 
 // OpenID Connect Registration §2: https. We add parameters to it, which nothing may follow.
-const initiateLoginUri = uri
-  .refine((text) => /^https:\/\/[^/?#]/i.test(text), 'must use https')
-  .refine((text) => /^[\x21-\x7E]+$/.test(text) && !/["<>\\^`{|}]/.test(text), 'must hold URI characters only')
-  .refine((text) => !text.includes('#'), 'must not have a fragment')
-  .refine((text) => !/^https:\/\/[^/?]*@/i.test(text), 'must not hold user information');
+const initiateLoginUri = webUri('https').refine((text) => !text.includes('#'), 'must not have a fragment');
 
 /** Each member on its own. What they mean for each other is checked by `clientMetadata`. */
 export const clientMetadataFields = z.strictObject({
@@ -99,10 +96,7 @@ export const clientMetadataFields = z.strictObject({
   userinfo_encrypted_response_alg: z.enum(ENCRYPTION_ALGS).optional(),
   userinfo_encrypted_response_enc: z.enum(CONTENT_ENCRYPTION).optional(),
   subject_type: z.enum(SUBJECT_TYPES).default('public'),
-  sector_identifier_uri: z
-    .url({ protocol: /^https$/, message: 'must be an https URL' })
-    .max(2000)
-    .optional(),
+  sector_identifier_uri: webUri('https').optional(),
   access_token_format: z.enum(['jwt', 'opaque']).optional(),
   access_token_ttl: tokenTtl.optional(),
   id_token_ttl: tokenTtl.optional(),

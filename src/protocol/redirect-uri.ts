@@ -3,6 +3,8 @@
  * §2.1).
  */
 
+import { isUriText } from './uri.ts';
+
 export type ApplicationType = 'web' | 'native';
 
 const LOOPBACK_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::(\d{1,5}))?(\/.*|\?.*)?$/;
@@ -41,7 +43,7 @@ const HOSTILE_SCHEMES = new Set(['javascript:', 'data:', 'vbscript:', 'file:', '
 export function redirectUriProblem(uri: string, application_type: ApplicationType): string | undefined {
   if (!/^[\x21-\x7E]{1,2000}$/.test(uri)) return 'must be printable ASCII of at most 2000 characters';
   if (uri.includes('#')) return 'must not have a fragment';
-  if (/[\\*<>"`{}|^]/.test(uri)) return 'must not hold wildcards or characters that a URI cannot';
+  if (uri.includes('*') || !isUriText(uri)) return 'must not hold wildcards or characters that a URI cannot';
   if (!SCHEME.test(uri)) return 'must be an absolute URI: it begins with no scheme, such as https://';
   if (!URL.canParse(uri)) return 'must be an absolute URI';
   const url = new URL(uri);
@@ -75,7 +77,7 @@ export function redirectOrigin(uri: string): string | undefined {
  * it has to be one that a policy can hold.
  */
 export function frontchannelUriProblem(uri: string, redirect_uris: readonly string[]): string | undefined {
-  if (!/^[\x21-\x7E]+$/.test(uri)) return 'must be printable ASCII';
+  if (!isUriText(uri)) return 'must hold URI characters only';
   if (uri.includes('#')) return 'must not have a fragment';
   const url = URL.parse(uri);
   if (url === null || !/^[a-z0-9._-]+$/.test(url.hostname)) return 'must have a host name';

@@ -8,6 +8,7 @@ import { ASSERTION_ALGS, CLOCK_LEEWAY } from './jwt-assertion.ts';
 import type { Parameters } from './parameters.ts';
 import { isPlainText } from './plain-text.ts';
 import { isLoopbackHost } from './redirect-uri.ts';
+import { isUriText } from './uri.ts';
 
 /** What they may be signed with: all that a client may authenticate with. Never `none`, never an HMAC. */
 export const REQUEST_OBJECT_SIGNING_ALGS = ASSERTION_ALGS;
@@ -23,7 +24,7 @@ export const MAX_REQUEST_OBJECT = 65_536;
  */
 export function requestUriProblem(uri: string): string | undefined {
   if (uri.length > MAX_REQUEST_URI) return `must have at most ${MAX_REQUEST_URI} characters`;
-  if (!/^https?:\/\/[\x21-\x7E]+$/i.test(uri) || !URL.canParse(uri)) return 'must be an https URL';
+  if (!/^https?:\/\//i.test(uri) || !isUriText(uri) || !URL.canParse(uri)) return 'must be an https URL';
   const { protocol, hostname, username, password } = new URL(uri);
   if (protocol !== 'https:' && !isLoopbackHost(hostname)) return 'must use https';
   return username === '' && password === '' ? undefined : 'must not hold user information';

@@ -2,12 +2,13 @@
 import { invalidTarget } from './error.ts';
 import { listOf } from './redaction.ts';
 import { isIdentityScope, isSubset, type ClaimsRule } from './scope.ts';
+import { isUriText, MAX_URI } from './uri.ts';
 
 const MAX_RESOURCES = 10;
 
 /** An absolute URI without a fragment (§2). */
 export const isResource = (uri: string): boolean =>
-  /^[\x21-\x7E]{1,2000}$/.test(uri) && !uri.includes('#') && URL.canParse(uri);
+  uri.length <= MAX_URI && isUriText(uri) && !uri.includes('#') && URL.canParse(uri);
 
 /** The values of a request's parameter, each once. @throws OAuthError invalid_target */
 export function parseResource(values: readonly string[] | undefined): string[] {

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
+import { readableText } from '../protocol/plain-text.ts';
 import { transact, uniqueViolation } from '../store/db.ts';
 import * as groups from '../store/groups.ts';
 
@@ -29,7 +30,7 @@ export const membershipName = z
 /** What an operator may say of a group. */
 export const groupFields = z.strictObject({
   name: membershipName,
-  description: z.string().min(1).max(500).nullable().default(null),
+  description: readableText(500).nullable().default(null),
 });
 export type GroupFields = z.output<typeof groupFields>;
 

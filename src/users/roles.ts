@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
+import { readableText } from '../protocol/plain-text.ts';
 import { transact } from '../store/db.ts';
 import * as roles from '../store/roles.ts';
 import { GroupProblem, membershipName, naming } from './groups.ts';
@@ -12,7 +13,7 @@ type Needs = Pick<Deps, 'db' | 'random'>;
 /** What an operator may say of a role, besides where it holds: a role at another resource is another role. */
 export const roleFields = z.strictObject({
   name: membershipName,
-  description: z.string().min(1).max(500).nullable().default(null),
+  description: readableText(500).nullable().default(null),
 });
 export type RoleFields = z.output<typeof roleFields>;
 

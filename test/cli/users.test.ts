@@ -68,6 +68,16 @@ test.each([
   expect(refused).toMatchObject({ code: 2, stdout: '', stderr });
 });
 
+test.each([
+  ['--password-stdin', ['users', 'create', '--username', 'x', '--password-stdin']],
+  ['the document', ['clients', 'create', '--file', '-']],
+  ['a token', ['tokens', 'introspect', '-']],
+])('RFC 3629: %s from standard input is UTF-8, or nothing at all', async (_what, args) => {
+  const refused = await postern(args, { stdin: Buffer.from('{"a":"pass\xFFword"}\n', 'latin1') });
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expect(refused.stderr).toBe('error: standard input: is not UTF-8\n');
+});
+
 test('update, set-password, disable, enable and delete', async () => {
   const { sub } = (
     await postern(['users', 'create', '--username', 'eve', '--email', 'eve@example.test', '--json'])

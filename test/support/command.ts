@@ -28,7 +28,7 @@ export interface Ran {
 }
 
 export interface RunOptions {
-  stdin?: string;
+  stdin?: string | Buffer;
   env?: Record<string, string>;
 }
 
@@ -93,7 +93,7 @@ export async function commandsOn(database: TestDatabase): Promise<Postern> {
 }
 
 /** Puts others in place of this process' streams; returns what takes them back. */
-function replaceStreams(stdin: string, out: string[], err: string[]): () => void {
+function replaceStreams(stdin: string | Buffer, out: string[], err: string[]): () => void {
   const input = Object.getOwnPropertyDescriptor(process, 'stdin')!;
   const value = Object.assign(Readable.from([Buffer.from(stdin)]), { isTTY: false });
   Object.defineProperty(process, 'stdin', { configurable: true, value });

@@ -3,6 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { usesSecret } from '../../protocol/client-metadata.ts';
 import { invalidClient, OAuthError } from '../../protocol/error.ts';
 import { decodeFormValue } from '../../protocol/form-encoding.ts';
+import { readUtf8 } from '../../protocol/plain-text.ts';
 import type { Client } from '../../store/clients.ts';
 import { sha256 } from '../../store/handle.ts';
 import type { Method, Proof } from './method.ts';
@@ -27,7 +28,7 @@ const secretProof = (client_id: string, secret: string): Proof => ({
 /** RFC 6749 §2.3.1: both halves are form-encoded before they are joined. */
 function decodeBasic(authorization: string): [client_id: string, client_secret: string] {
   const match = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization);
-  const text = match ? Buffer.from(match[1]!, 'base64').toString('utf8') : '';
+  const text = (match && readUtf8(Buffer.from(match[1]!, 'base64'))) ?? '';
   const colon = text.indexOf(':');
   if (colon < 0) {
     const detail = { check: 'client_authentication', expected: 'HTTP Basic' } as const;

@@ -5,8 +5,9 @@
 import accepts from '@fastify/accepts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
-import { ADMIN_PATH, exportList, NDJSON, operations, perform, type Operation } from '../../admin/index.ts';
+import { ADMIN_PATH, exportList, NDJSON, operations, perform, Problem, type Operation } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
+import { jsonBodies } from '../json.ts';
 import { rateLimits, shareOf } from '../rate-limit.ts';
 import { requesterOf } from '../request.ts';
 import { authorizeOperator, type Principal } from './authorize.ts';
@@ -24,13 +25,13 @@ export async function admin(app: FastifyInstance, deps: Deps): Promise<void> {
   await rateLimits(app, deps);
   app.decorateRequest('principal', null);
   app.removeAllContentTypeParsers();
-  const parser = app.getDefaultJsonParser('error', 'error');
-  app.addContentTypeParser(
-    ['application/json', 'application/merge-patch+json'],
-    { parseAs: 'string', bodyLimit: BODY_LIMIT },
+  jsonBodies(app, {
+    types: ['application/json', 'application/merge-patch+json'],
+    bodyLimit: BODY_LIMIT,
     // Many programs name a type although there is nothing to send. What needs a body says that it lacks one.
-    (request, text: string, done) => (text === '' ? done(null, undefined) : parser(request, text, done)),
-  );
+    empty: true,
+    refuse: (why) => new Problem('invalid', why),
+  });
   app.setErrorHandler((error, request, reply) => answerProblem(deps, error, request, reply));
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'no-store');

@@ -4,7 +4,8 @@ import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { OAuthError } from '../../protocol/error.ts';
+import { invalidRequest, OAuthError } from '../../protocol/error.ts';
+import { jsonBodies } from '../json.ts';
 import { rateLimits } from '../rate-limit.ts';
 import { refused } from '../refusal.ts';
 import { formBodyParser } from '../request.ts';
@@ -32,6 +33,8 @@ export async function browser(
 ): Promise<void> {
   const context: Context = { deps, cookies: createCookies(deps.config) };
   await app.register(formbody, { bodyLimit: BODY_LIMIT, parser: formBodyParser });
+  app.removeContentTypeParser('application/json');
+  jsonBodies(app, { refuse: (why) => invalidRequest(why, { check: 'form' }) });
   await app.register(cookie);
   await app.register(accepts);
   await rateLimits(app, deps);

@@ -4,6 +4,7 @@ import type { PresentedCredentials } from '../../clients/auth-methods/method.ts'
 import { clientId } from '../../protocol/client-metadata.ts';
 import { claimedSubject } from '../../protocol/jwt-assertion.ts';
 import type { Parameters } from '../../protocol/parameters.ts';
+import { readUtf8 } from '../../protocol/plain-text.ts';
 import { formOf, textOf } from '../request.ts';
 
 export const credentialsOf = (request: FastifyRequest, parameters: Parameters): PresentedCredentials => ({
@@ -20,7 +21,7 @@ export function namedClient(presented: PresentedCredentials): string | undefined
   if (client_id !== undefined) return client_id;
   if (client_assertion !== undefined) return claimedSubject(client_assertion);
   const basic = /^basic +(\S+)$/i.exec(authorization);
-  return basic ? Buffer.from(basic[1]!, 'base64').toString('utf8').split(':')[0] : undefined;
+  return basic ? readUtf8(Buffer.from(basic[1]!, 'base64'))?.split(':')[0] : undefined;
 }
 
 /** The same of a request that was refused, readable or not, for the log: only what could be a client's name. */

@@ -2,7 +2,8 @@
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import type { OAuthError } from '../../protocol/error.ts';
+import { invalidClientMetadata, type OAuthError } from '../../protocol/error.ts';
+import { jsonBodies } from '../json.ts';
 import { rateLimits } from '../rate-limit.ts';
 import { refused } from '../refusal.ts';
 import { BODY_LIMIT } from '../server.ts';
@@ -29,7 +30,8 @@ export async function oauth(app: FastifyInstance, deps: Deps): Promise<void> {
   }
   // The one endpoint that reads JSON gets a scope of its own: everywhere else only forms are understood.
   await app.register(async (scope) => {
-    scope.addContentTypeParser('application/json', { parseAs: 'string' }, scope.getDefaultJsonParser('error', 'error'));
+    const refuse = (why: string): OAuthError => invalidClientMetadata(why, { check: 'client_metadata' });
+    jsonBodies(scope, { refuse });
     register(scope, deps);
   });
 }

@@ -137,8 +137,6 @@ test('input: members that mean nothing do nothing, however deep or named', async
   const more = `"scope":"admin","client_id":"x","sub":"y","toString":"z","deep":${deep}`;
   const answer = await asJson(`${JSON.stringify(credentials()).slice(0, -1)},${more}}`);
   expect(answer.json()).toMatchObject({ scope: 'openid profile email' });
-  const surrogate = await asJson('{"username":"\\ud800","password":"x"}');
-  expect(surrogate.statusCode).toBe(401);
 });
 
 test.each<[what: string, payload: () => string]>([
