@@ -16,9 +16,10 @@ import { noteUse } from '../sessions/index.ts';
 import { subjectFor } from '../tokens/subject.ts';
 import { grantLife } from '../tokens/terms.ts';
 import { claimsOpenedBy } from '../users/claims.ts';
-import { refusalAt, type Situation, type Step } from './next-step.ts';
+import { refusalAt, signedInMeanwhile, type Situation, type Step } from './next-step.ts';
 import { candidatesFor, personFor } from './person.ts';
 import { respond, type Delivery } from './response-modes.ts';
+import { tell } from './unapproved.ts';
 
 export type Needs = Pick<Deps, 'clientKeys' | 'config' | 'db' | 'directory' | 'keys' | 'random' | 'requestUris'>;
 
@@ -26,7 +27,8 @@ export type Needs = Pick<Deps, 'clientKeys' | 'config' | 'db' | 'directory' | 'k
 export const INTERACTION_TTL = 3600;
 
 /** What to do with a request: deliver an answer, or send the person to an interaction's page. */
-export type Outcome = { answer: Delivery; refusal?: OAuthError } | { interaction: string; step: Step | 'unbound' };
+export type Outcome =
+  { answer: Delivery; refusal?: OAuthError; held?: boolean } | { interaction: string; step: Step | 'unbound' };
 
 /** What a code uses up in the statement that writes it: each of these gives one. */
 export interface Claims {
@@ -102,7 +104,8 @@ export async function answerNow(
     const refusal = refusalAt(step, situation);
     if (!refusal) return undefined;
     if (claims.interaction && !(await interactions.answer(deps.db, claims.interaction, now))) return undefined;
-    return { answer: respond(request, ISSUER, refusal), refusal };
+    const led = request.prompt.includes('none') || signedInMeanwhile(situation);
+    return tell(deps, situation.client, request, refusal, { people: situation.candidates, led });
   }
   const code = session && (await issueCode(deps, situation, session, claims));
   return code === undefined ? undefined : { answer: respond(request, ISSUER, { code }) };

@@ -13,7 +13,7 @@ import { answerNow, INTERACTION_TTL, situate, type Needs, type Outcome } from '.
 import { nextStep, type Situation } from './next-step.ts';
 import { isPushed, openPushed } from './pushed.ts';
 import { findClient, readRequest, RefusedAtTarget } from './request.ts';
-import { respond } from './response-modes.ts';
+import { tell } from './unapproved.ts';
 
 /** Who is in front of the browser, as far as cookies tell. */
 export interface Browser {
@@ -32,7 +32,7 @@ export async function authorize(deps: Needs, parameters: Parameters, browser: Br
   const client = await findClient(deps, parameters);
   const read = await findRequest(deps, client, parameters, now);
   if (read instanceof RefusedAtTarget) {
-    return { answer: respond(read.target, deps.config.ISSUER, read.refusal), refusal: read.refusal };
+    return tell(deps, client, read.target, read.refusal, { people: browser.sessions, led: read.silent });
   }
   const { request, pushed } = read;
   const progress = {

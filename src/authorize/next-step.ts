@@ -102,7 +102,8 @@ export const prompts = {
   },
 } as const satisfies Record<string, PromptRow>;
 
-const signedInMeanwhile = ({ progress, session }: Situation): boolean =>
+/** Did somebody sign in for this very request? */
+export const signedInMeanwhile = ({ progress, session }: Situation): boolean =>
   session !== undefined && session.auth_time > (progress.sign_in_after ?? progress.created_at);
 
 const isMet = ({ request, contexts }: Situation, amr: readonly string[]): boolean =>

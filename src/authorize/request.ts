@@ -24,9 +24,12 @@ type Needs = Pick<Deps, 'clientKeys' | 'config' | 'directory' | 'keys' | 'reques
 export class RefusedAtTarget {
   readonly target: ResponseTarget;
   readonly refusal: OAuthError;
-  constructor(target: ResponseTarget, refusal: OAuthError) {
+  /** Was nobody to be asked anything (prompt=none)? */
+  readonly silent: boolean;
+  constructor(target: ResponseTarget, refusal: OAuthError, { prompt }: Parameters) {
     this.target = target;
     this.refusal = refusal;
+    this.silent = prompt === 'none';
   }
 }
 
@@ -88,7 +91,7 @@ export async function readRequest(
     // in any plain request, so where the client sends those too, the refusal may go there.
     const target = mustSign(deps, client) ? undefined : provenTarget(client, sent);
     if (!target) throw error;
-    return new RefusedAtTarget(target, error);
+    return new RefusedAtTarget(target, error, sent);
   }
   return checkRequest(deps, client, targetOf(client, parameters), parameters, now, { pushed });
 }
@@ -119,7 +122,8 @@ async function checkRequest(
       Object.assign(request, await check(context));
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
-      return new RefusedAtTarget(target, error.explain({ check: name, client_id, received: sentAs(name, parameters) }));
+      error.explain({ check: name, client_id, received: sentAs(name, parameters) });
+      return new RefusedAtTarget(target, error, parameters);
     }
   }
   return request;

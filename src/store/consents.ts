@@ -34,6 +34,15 @@ export async function find(db: Db, key: ConsentKey): Promise<Agreed | undefined>
   return agreed;
 }
 
+/** Has one of these people ever agreed to anything with this client? */
+export async function isAnybodys(db: Db, client_id: string, subs: readonly string[]): Promise<boolean> {
+  const [row] = await read(
+    db,
+    prepared`select 1 from consents where sub = any(${subs}::text[]) and client_id = ${client_id} limit 1`,
+  );
+  return row !== undefined;
+}
+
 /** Adds to what was agreed. */
 export async function remember(trx: Trx, key: ConsentKey, { scope, claims }: Agreed, now: Date): Promise<void> {
   await sql`

@@ -1,6 +1,8 @@
 import { html, type Html } from './html.ts';
 import { onward } from './icons.ts';
+import { hidden } from './form.ts';
 import { page, type Frame } from './layout.ts';
+import { linkTo } from './link.ts';
 import { copyButtons } from './script.ts';
 
 export type ErrorPageProps = {
@@ -13,7 +15,8 @@ export type ErrorPageProps = {
   heading?: string | undefined;
   /** What the person can do. */
   advice?: string | undefined;
-  link?: { href: string; text: string } | undefined;
+  /** The way on. With fields it is a form that posts them. */
+  link?: { href: string; text: string; fields?: Record<string, string> | undefined } | undefined;
   /** For developers: label and value, such as the received beside the registered redirect_uri. */
   details?: readonly (readonly [label: string, value: string])[] | undefined;
 };
@@ -30,9 +33,7 @@ export function errorPage(props: ErrorPageProps): Html {
       props.advice ??
       'Go back to the application you came from and try again. If it happens again, tell the people who run it.',
     body: html`
-      ${
-        link && html`<div class="actions"><a class="button strong" href="${link.href}">${link.text} ${onward}</a></div>`
-      }
+      ${link && html`<div class="actions">${wayOn(link)}</div>`}
       <section class="small">
         <code class="tag" id="error">${error}</code>
         <p class="muted" id="error_description">${error_description}</p>
@@ -54,4 +55,14 @@ export function errorPage(props: ErrorPageProps): Html {
       </details>
     `,
   });
+}
+
+function wayOn({ href, text, fields }: NonNullable<ErrorPageProps['link']>): Html {
+  if (fields === undefined) {
+    return html`<a class="button strong" id="onward" href="${linkTo(href) ?? '#'}">${text} ${onward}</a>`;
+  }
+  return html`<form method="post" action="${href}">
+    ${hidden(fields)}
+    <button class="button strong" id="onward">${text} ${onward}</button>
+  </form>`;
 }

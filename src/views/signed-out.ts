@@ -1,7 +1,8 @@
 import { named, namedClient, type ClientView, type PersonView } from './client.ts';
-import { html, safeUrl, type Html } from './html.ts';
+import { html, type Html } from './html.ts';
 import { onward } from './icons.ts';
 import { issuerName, page, type Frame } from './layout.ts';
+import { linkTo } from './link.ts';
 import { goOn } from './script.ts';
 
 export type SignedOutPageProps = {
@@ -9,6 +10,8 @@ export type SignedOutPageProps = {
   client?: ClientView | null | undefined;
   /** Where the page goes on by itself: registered for the client, of whatever scheme. */
   return_url?: string | undefined;
+  /** The address, in short, where nobody goes on but by a click. */
+  place?: string | undefined;
   /** The names of the applications that are told. */
   told?: readonly string[];
   /** Pages of these, by which they are told. */
@@ -18,8 +21,9 @@ export type SignedOutPageProps = {
 };
 
 export function signedOutPage(props: SignedOutPageProps): Html {
-  const { frame, client, return_url, told = [], frames = [], others = [] } = props;
+  const { frame, client, return_url, place, told = [], frames = [], others = [] } = props;
   const back = return_url === undefined ? undefined : linkTo(return_url);
+  const by_itself = back !== undefined && place === undefined;
   return page(frame, {
     title: 'Signed out',
     heading: 'Signed out',
@@ -28,8 +32,8 @@ export function signedOutPage(props: SignedOutPageProps): Html {
         ? html`You are signed out of ${issuerName(frame.issuer)} in this browser.`
         : html`You are signed out of ${issuerName(frame.issuer)}. ${people(others)} still signed in in this browser.`,
     client,
-    onward: back && return_url,
-    scripts: back ? [goOn] : [],
+    onward: by_itself ? return_url : undefined,
+    scripts: by_itself ? [goOn] : [],
     body: html`
       ${
         told.length > 0 &&
@@ -48,7 +52,10 @@ export function signedOutPage(props: SignedOutPageProps): Html {
         back &&
         html`<div class="actions">
           <a class="button strong" id="logout-continue" href="${back}"
-            ><span>Back to ${client ? namedClient(client) : 'the application'}</span> ${onward}</a
+            ><span
+              >${place === undefined ? html`Back to ${client ? namedClient(client) : 'the application'}` : `Go to ${place}`}</span
+            >
+            ${onward}</a
           >
         </div>`
       }
@@ -70,10 +77,3 @@ export function signedOutPage(props: SignedOutPageProps): Html {
 const people = (others: readonly PersonView[]): Html =>
   html`${others.map(({ name }, index) => html`${index > 0 && ', '}${named(name)}`)}
   ${others.length === 1 ? 'is' : 'are'}`;
-
-/** A native application is at a scheme of its own; one that runs in our page was never registered, and is not followed. */
-function linkTo(url: string): Html | undefined {
-  const scheme = URL.parse(url)?.protocol ?? '';
-  const link = safeUrl(url, scheme.includes('.') ? [scheme] : undefined);
-  return String(link) === '#' ? undefined : link;
-}

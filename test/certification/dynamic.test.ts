@@ -12,7 +12,7 @@ import {
   expectErrorPage,
   insecure,
   redeem,
-  refusalIn,
+  decodeHtml,
   requestOf,
   SCOPES,
   sendJson,
@@ -73,6 +73,9 @@ const expectRefused = async (metadata: Metadata, error: string): Promise<void> =
   const { status, media_type, json } = await register(metadata);
   expect({ status, media_type, error: json['error'] }).toEqual({ status: 400, media_type: 'application/json', error });
 };
+
+/** Where the link of a page leads that sends nobody anywhere by itself. */
+const onwardIn = (page: string): string => decodeHtml(/id="onward" href="([^"]*)"/.exec(page)![1]!);
 
 describe('discovery', () => {
   test('OpenID Connect Discovery §3, §4.2, §4.3: the metadata says what it must, and each endpoint where it is (oidcc-discovery-endpoint-verification)', async () => {
@@ -312,8 +315,11 @@ describe('keys and request objects', () => {
     const request = requestOf(party);
     const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
     suite.documents.set(request_uri, ['application/jose', `${part({ alg: 'none' })}.${part(request)}.`]);
-    const arrival = await walk(suite, visitor, urlOf(suite, { ...request, request_uri }));
-    expect(refusalIn(arrival)).toMatchObject({ error: 'invalid_request_object', iss: suite.issuer });
+    // RFC 9700 §4.11.2: the person, who never used this client, goes there by the link of the page.
+    const { status, body } = await walk(suite, visitor, urlOf(suite, { ...request, request_uri }));
+    expect(status).toBe(400);
+    expect(new URL(onwardIn(body)).searchParams.get('error')).toBe('invalid_request_object');
+    expect(new URL(onwardIn(body)).searchParams.get('iss')).toBe(suite.issuer);
   });
 
   test.each([
@@ -346,7 +352,9 @@ describe('third-party-initiated login', () => {
     const query = new URLSearchParams({ client_id, login_hint: 'ada', target_link_uri }).toString();
     const answer = await visitor.get(`${suite.issuer}/initiate?${query}`);
     const told = new URLSearchParams({ iss: suite.issuer, login_hint: 'ada', target_link_uri }).toString();
-    expect([answer.status, answer.headers.get('location')]).toEqual([302, `${initiate_login_uri}&${told}`]);
+    // RFC 9700 §4.11.2: by a click, the first time.
+    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+    expect(onwardIn(await answer.text())).toBe(`${initiate_login_uri}&${told}`);
   });
 
   test('OpenID Connect Registration §2: an initiate_login_uri that is not https is refused (oidcc-3rd_party-init-login-nohttps)', async () => {

@@ -23,3 +23,16 @@ export function clientLink(client: Client): ErrorPageProps['link'] {
   const href = client.client_uri ?? (redirect_uri === undefined ? undefined : redirectOrigin(redirect_uri));
   return href === undefined ? undefined : { href, text: `Go to ${client.client_name ?? client.client_id}` };
 }
+
+/** Where an answer goes, in a form people can check: the origin, or a private-use scheme. */
+export function placeOf(redirect_uri: string): string {
+  const { origin, protocol } = new URL(redirect_uri);
+  return origin === 'null' ? protocol : origin;
+}
+
+/** The way to an application that nobody here approved, by its address, since it chose its name itself. */
+export const onwardLink = (href: string, fields?: Record<string, string>): ErrorPageProps['link'] => ({
+  href,
+  text: `Go to ${placeOf(href)}`,
+  fields,
+});

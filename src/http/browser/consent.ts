@@ -5,7 +5,7 @@ import { OFFLINE_ACCESS } from '../../protocol/scope.ts';
 import { claimSentence } from '../../views/claims.ts';
 import { consentPage, type ScopeView } from '../../views/consent.ts';
 import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';
-import { clientView } from './client-view.ts';
+import { clientView, placeOf } from './client-view.ts';
 import { sendPage, urlOf, type Context } from './context.ts';
 import { openInteraction, requireStepForm, stepToken, switchUrl, toInteraction } from './interaction.ts';
 import { personView } from './signed-in.ts';
@@ -63,9 +63,3 @@ export function consent(app: FastifyInstance, context: Context): void {
 
 const IDENTITY = new Set(['openid', 'profile', 'email', 'address', 'phone', 'groups', 'roles']);
 const isIdentity = (scope: string): boolean => IDENTITY.has(scope);
-
-/** Where an answer goes, in a form people can check: the origin, or a private-use scheme. */
-function placeOf(redirect_uri: string): string {
-  const { origin, protocol } = new URL(redirect_uri);
-  return origin === 'null' ? protocol : origin;
-}

@@ -1,9 +1,13 @@
 /** Sends what the flow decided: the answer to the client, or the person to the page of the next step. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Delivery } from '../../authorize/response-modes.ts';
 import type { Outcome } from '../../authorize/answer.ts';
 import type { Step } from '../../authorize/next-step.ts';
+import type { OAuthError } from '../../protocol/error.ts';
 import { formPostPage } from '../../views/form-post.ts';
 import { noted } from '../refusal.ts';
+import { PageError } from './error-page.ts';
+import { onwardLink, placeOf } from './client-view.ts';
 import { sendPage, urlOf, type Context } from './context.ts';
 
 /** The page of each step, under the interaction. */
@@ -26,9 +30,20 @@ export function deliver(
   if ('interaction' in outcome) {
     return reply.redirect(urlOf(context, `/interaction/${outcome.interaction}${STEP_PAGES[outcome.step]}`), status);
   }
-  const { answer, refusal } = outcome;
+  const { answer, refusal, held } = outcome;
+  if (refusal && held === true) throw heldBack(refusal, answer);
   if (refusal) noted(context.deps, request, refusal, answer.kind === 'redirect' ? status : 200);
   if (answer.kind === 'redirect') return reply.code(status).header('location', answer.location).send();
   const { action, fields } = answer;
   return sendPage(context, reply, (frame) => formPostPage({ frame, action, fields }));
+}
+
+/** RFC 9700 §4.11.2: nobody is sent, unasked, to an application that they never let have anything. */
+function heldBack(refusal: OAuthError, answer: Delivery): PageError {
+  const url = answer.kind === 'redirect' ? answer.location : answer.action;
+  const advice =
+    `An application at ${placeOf(url)} asked for something that it cannot have. It registered itself, and nobody who is ` +
+    'signed in here has ever used it. Go there only if you came from there.';
+  const link = onwardLink(url, answer.kind === 'form_post' ? answer.fields : undefined);
+  return new PageError(refusal, 'This request can’t continue', advice, link);
 }

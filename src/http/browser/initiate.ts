@@ -1,13 +1,17 @@
 /** GET /initiate (OpenID Connect Core §4): a link that starts an application, which comes back with a request of its own. */
 import type { FastifyInstance } from 'fastify';
+import { isApproved } from '../../authorize/unapproved.ts';
 import { initiateLoginUrl } from '../../clients/initiate-login.ts';
-import { invalidRequest, OAuthError } from '../../protocol/error.ts';
+import { accessDenied, invalidRequest, OAuthError } from '../../protocol/error.ts';
+import type { Client } from '../../store/clients.ts';
 import { queryOf, route, textOf } from '../request.ts';
-import { clientLink } from './client-view.ts';
+import { clientLink, onwardLink, placeOf } from './client-view.ts';
 import type { Context } from './context.ts';
 import { PageError } from './error-page.ts';
+import { sessionsOf } from './signed-in.ts';
 
-export function initiate(app: FastifyInstance, { deps }: Context): void {
+export function initiate(app: FastifyInstance, context: Context): void {
+  const { deps } = context;
   route(app, '/initiate', {
     async GET(request, reply) {
       const query = queryOf(request);
@@ -18,7 +22,10 @@ export function initiate(app: FastifyInstance, { deps }: Context): void {
       if (!client) throw invalidRequest('client_id is not known here', { check: 'client_id', received: client_id });
       const [login_hint, target_link_uri] = [textOf(query, 'login_hint'), textOf(query, 'target_link_uri')];
       try {
-        return reply.redirect(initiateLoginUrl(deps.config, client, { login_hint, target_link_uri }), 302);
+        const url = initiateLoginUrl(deps.config, client, { login_hint, target_link_uri });
+        const sessions = await sessionsOf(context, request, deps.clock());
+        if (await isApproved(deps, client, sessions)) return reply.redirect(url, 302);
+        throw heldBack(client, url);
       } catch (error) {
         if (!(error instanceof OAuthError)) throw error;
         const advice = 'Open the application itself, and sign in there.';
@@ -26,4 +33,14 @@ export function initiate(app: FastifyInstance, { deps }: Context): void {
       }
     },
   });
+}
+
+/** RFC 9700 §4.11.2: a link to this server leads nobody, unasked, to an application that they never let have anything. */
+function heldBack({ client_id }: Client, url: string): PageError {
+  const detail = { check: 'initiate_login', expected: 'a client that somebody here has used', client_id } as const;
+  const refusal = accessDenied('nobody who is signed in here has ever used this application', detail);
+  const advice =
+    `The application at ${placeOf(url)} registered itself, and nobody who is signed in here has ever used it. ` +
+    'Go there only if you know it.';
+  return new PageError(refusal, 'You are about to leave', advice, onwardLink(url));
 }

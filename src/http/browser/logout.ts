@@ -5,13 +5,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Parameters } from '../../protocol/parameters.ts';
 import type { LiveSession } from '../../sessions/index.ts';
+import { isApproved } from '../../authorize/unapproved.ts';
 import { openSignOut, readLogoutRequest, signOut, type LogoutRequest } from '../../sessions/logout.ts';
 import { isUnavailable } from '../../store/db.ts';
 import { logoutPage } from '../../views/logout.ts';
 import { signedOutPage } from '../../views/signed-out.ts';
 import { noted } from '../refusal.ts';
 import { formOf, queryOf, requesterOf, requireForm, route, textOf } from '../request.ts';
-import { clientLink, clientView } from './client-view.ts';
+import { clientLink, clientView, placeOf } from './client-view.ts';
 import { browserOf, hashOf, sendPage, urlOf, type Context } from './context.ts';
 import { PageError } from './error-page.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
@@ -61,6 +62,10 @@ export function logout(app: FastifyInstance, context: Context): void {
         if (!session)
           throw new PageError(refusal, 'This address isn’t registered', advice, client && clientLink(client));
         noted(deps, request, refusal, 200);
+      } else if (!session && client && asked.return_to !== undefined && !(await isApproved(deps, client, []))) {
+        // RFC 9700 §4.11.2: nobody signs out here, so nobody is led on either, but by their own click.
+        const props = { return_url: asked.return_to, place: placeOf(asked.return_to) };
+        return sendPage(context, reply, (frame) => signedOutPage({ frame, ...props }));
       } else if (!session || recognised) {
         return end(request, reply, sessions, session ? [session] : [], asked, now);
       }

@@ -1,0 +1,43 @@
+/**
+ * Clients that nobody approved (RFC 9700 §4.11.2): where registration is open, anybody has a client, and with it an address
+ * that a link to this server would lead to. Whoever is sent there without having done anything decides that alone.
+ */
+import type { Deps } from '../deps.ts';
+import type { OAuthError } from '../protocol/error.ts';
+import type { ResponseTarget } from '../protocol/authorization-request.ts';
+import type { Client } from '../store/clients.ts';
+import * as consents from '../store/consents.ts';
+import { respond, type Delivery } from './response-modes.ts';
+
+/** A refusal on its way to the client; `held` where a page has to come first, and the person to go on from it. */
+export interface Told {
+  answer: Delivery;
+  refusal: OAuthError;
+  held: boolean;
+}
+
+/** Did an operator, or one of these people, ever let this client have anything? */
+export async function isApproved(
+  { db }: Pick<Deps, 'db'>,
+  { client_id, registered_by, skip_consent }: Client,
+  people: ReadonlyArray<{ sub: string }>,
+): Promise<boolean> {
+  if (registered_by === 'operator' || skip_consent) return true;
+  const subs = people.map(({ sub }) => sub);
+  return subs.length > 0 && consents.isAnybodys(db, client_id, subs);
+}
+
+/**
+ * The refusal as the client is told it. `led`: by somebody's own doing, a sign-in or a refusal, or silently (prompt=none),
+ * which RFC 9700 exempts.
+ */
+export async function tell(
+  deps: Pick<Deps, 'config' | 'db'>,
+  client: Client,
+  target: ResponseTarget,
+  refusal: OAuthError,
+  { people, led }: { people: ReadonlyArray<{ sub: string }>; led: boolean },
+): Promise<Told> {
+  const held = !led && !(await isApproved(deps, client, people));
+  return { answer: respond(target, deps.config.ISSUER, refusal), refusal, held };
+}
