@@ -7,8 +7,8 @@ import { databaseUrlProblem } from './config/database-url.ts';
 import { contextsProblem } from './protocol/acr.ts';
 import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
 import { DECRYPTION_ALGS } from './protocol/key-alg.ts';
+import { isAdminScope } from './protocol/admin-api.ts';
 import { decodeUtf8 } from './protocol/plain-text.ts';
-import { isAdminScope } from './protocol/scope.ts';
 import { SIGNING_ALGS } from './protocol/signing-alg.ts';
 
 const number = (min: number, max: number) =>

@@ -1,5 +1,5 @@
 /** Nobody gives away, or takes over, more power over this API than their own access token has. */
-import { isAdminScope } from '../protocol/scope.ts';
+import { isAdminScope } from '../protocol/admin-api.ts';
 import { Problem } from './problem.ts';
 import type { Call } from './resource.ts';
 

@@ -20,10 +20,12 @@ import { sessions, userSessions } from './sessions.ts';
 import { settings } from './settings.ts';
 import { tokens } from './tokens.ts';
 import { users } from './users.ts';
+import { adminApiOf } from '../protocol/admin-api.ts';
 import type { Resource } from '../store/resources.ts';
 import { roleGroups, roles, roleUsers } from './roles.ts';
 import type { AdminResource } from './resource.ts';
 
+export { ADMIN_PATH } from '../protocol/admin-api.ts';
 export { answerOf, type Operation } from './operation.ts';
 export { NDJSON } from './list.ts';
 export { exportList, fill, perform, type AdminAnswer, type AdminRequest } from './perform.ts';
@@ -59,9 +61,6 @@ export const adminResources = {
 /** Everything that can be done. */
 export const operations: readonly Operation[] = Object.values<AdminResource>(adminResources).flatMap(operationsOf);
 
-/** Where the API is, under the issuer. Its URL is also the resource (RFC 8707) that its access tokens are for. */
-export const ADMIN_PATH = '/admin/v1';
-
 /** The scopes of the API, each with what a token that has it may do. */
 export const adminScopes: ReadonlyMap<string, string> = new Map(
   operations.map(({ scope }) => {
@@ -72,11 +71,11 @@ export const adminScopes: ReadonlyMap<string, string> = new Map(
 
 /** The OpenAPI document of the API at this issuer. */
 export const describe = (issuer: string): Record<string, unknown> =>
-  describeApi(operations, `${issuer}${ADMIN_PATH}`, adminScopes, issuer);
+  describeApi(operations, adminApiOf(issuer), adminScopes, issuer);
 
 /** The API as a resource (RFC 8707): it is in no table, since its name follows from the issuer. */
 export const adminResource = (issuer: string): Resource => ({
-  resource: `${issuer}${ADMIN_PATH}`,
+  resource: adminApiOf(issuer),
   name: 'Postern admin API',
   client_id: null,
   scope: [...adminScopes.keys()],

@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { Actor } from '../events/index.ts';
-import type { ADMIN_SUBJECTS } from '../protocol/scope.ts';
+import type { ADMIN_SUBJECTS } from '../protocol/admin-api.ts';
 import type { Keyset } from '../store/listing.ts';
 
 /** What a scope of the admin API is about: `clients` gives `clients:read` and `clients:write`. */

@@ -10,7 +10,10 @@ import { issueLoginToken } from '../tokens/login-token.ts';
 import { BUILT_IN_CLIENT } from '../tokens/verify.ts';
 import { signIn, type Credentials } from '../users/sign-in.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'passwords' | 'secrets' | 'random' | 'clock' | 'log' | 'metrics'>;
+type Needs = Pick<
+  Deps,
+  'config' | 'db' | 'directory' | 'passwords' | 'secrets' | 'random' | 'clock' | 'log' | 'metrics'
+>;
 
 /** A sign-in of a browser: whose, the cookies to set, and which of the sessions it had it keeps. */
 export interface BrowserSignIn {

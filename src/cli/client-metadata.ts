@@ -1,5 +1,6 @@
 /** Client metadata as the command line takes it: options by member, and whole RFC 7591 documents. */
 import { InvalidArgumentError, Option } from 'commander';
+import { ADMIN_SCOPES } from '../protocol/admin-api.ts';
 import {
   AUTH_METHODS,
   GRANT_TYPES,
@@ -12,7 +13,6 @@ import { SUBJECT_TYPES } from '../protocol/sector.ts';
 import { RESPONSE_MODES } from '../protocol/authorization-request.ts';
 import { DECRYPTION_ALGS } from '../protocol/key-alg.ts';
 import { REQUEST_OBJECT_SIGNING_ALGS } from '../protocol/request-object.ts';
-import { ADMIN_SUBJECTS } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import type { Item } from './api.ts';
 import { usage } from './failure.ts';
@@ -23,7 +23,8 @@ const presets = {
   ...ofApplications,
   admin: {
     ...ofApplications.m2m,
-    scope: ADMIN_SUBJECTS.flatMap((subject) => [`${subject}:read`, `${subject}:write`]).join(' '),
+    scope: [...ADMIN_SCOPES].join(' '),
+    may_administer: true,
   },
 } as const satisfies Record<string, Partial<ClientMetadataInput>>;
 type Preset = keyof typeof presets;
@@ -59,6 +60,7 @@ const ROWS: readonly Row[] = [
   ['require_pkce', '--require-pkce', 'refuse requests without PKCE', 'flag'],
   ['skip_consent', '--skip-consent', 'do not ask people (your own applications)', 'flag'],
   ['may_introspect', '--may-introspect', "may introspect everybody's tokens (an API)", 'flag'],
+  ['may_administer', '--may-administer', 'may have scopes of the admin API (an operator)', 'flag'],
   ['allowed_origins', '--allowed-origin <origin>', 'web origin that may call /token (repeatable)', 'list'],
   ['access_token_format', '--access-token-format <format>', 'kind of access token', ['jwt', 'opaque']],
   ['access_token_ttl', '--access-token-ttl <time>', 'life of access tokens: seconds, or 15m, 12h', 'seconds'],

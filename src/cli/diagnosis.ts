@@ -12,6 +12,7 @@ import { pendingMigrations } from '../store/migrate.ts';
 import { withoutPartition } from '../store/partitions.ts';
 import * as resources from '../store/resources.ts';
 import * as scopes from '../store/scopes.ts';
+import { borrowed, redefined, unadministered } from './admin-scopes.ts';
 import type { Opened, Process } from './command.ts';
 import { error, ok, or, warning, type Finding } from './finding.ts';
 import { inspectCertificate, inspectIssuer, inspectTlsFiles } from './issuer.ts';
@@ -139,7 +140,8 @@ export const checks = {
       (limit, after) => clients.list(db, limit, after),
       ({ client_id }) => client_id,
     );
-    const known = new Set((await scopes.all(db)).map(({ name }) => name));
+    const there = await scopes.all(db);
+    const known = new Set(there.map(({ name }) => name));
     const signing = keyStates(await keys.all(db), now)
       .filter(({ state }) => state !== 'retired')
       .map(({ alg }) => alg);
@@ -147,6 +149,7 @@ export const checks = {
     const inProduction = !isLoopbackHost(new URL(config.ISSUER).hostname);
     const findings = rows.flatMap((client) => [
       ...risksOf(client, inProduction),
+      ...unadministered(client),
       ...client.scope
         .filter((name) => !known.has(name))
         .map((name) => warning(`${client.client_id}: the scope ${name} does not exist`, `postern scopes put ${name}`)),
@@ -160,7 +163,10 @@ export const checks = {
     for (const client_id of await clients.withoutSecret(db, now)) {
       findings.push(warning(`${client_id}: has no secret that works`, `postern clients rotate-secret ${client_id}`));
     }
-    for (const { resource, access_token_signing_alg } of await resources.all(db)) {
+    findings.push(...there.flatMap(redefined));
+    for (const row of await resources.all(db)) {
+      findings.push(...borrowed(row));
+      const { resource, access_token_signing_alg } = row;
       if (access_token_signing_alg === null) continue;
       findings.push(...withoutKey(resource, access_token_signing_alg, signing));
       findings.push(...beyond(SIGNING_ALGS, resource, access_token_signing_alg));

@@ -1,6 +1,7 @@
 /** The admin API of a server elsewhere, over HTTPS. */
 import { readFileSync } from 'node:fs';
 import type { RemoteVariables } from '../config.ts';
+import { adminApiOf } from '../protocol/admin-api.ts';
 import { decodeUtf8 } from '../protocol/plain-text.ts';
 import { isLoopbackHost } from '../protocol/redirect-uri.ts';
 import type { Api, ApiRequest, Item } from './api.ts';
@@ -22,7 +23,6 @@ export interface Access {
   client?: { client_id: string; client_secret: string };
 }
 
-const BASE = '/admin/v1';
 const TIMEOUT_MS = 30_000;
 /** Tries of one request. */
 const TRIES = 3;
@@ -80,7 +80,7 @@ export function remoteApi(access: Access, reach: Reach): RemoteApi {
     notes,
     async call(operation, request = {}) {
       const [method, template] = operation.split(' ') as [string, string];
-      const url = `${access.issuer}${BASE}${fill(template, request.ids)}${queryOf(request)}`;
+      const url = `${adminApiOf(access.issuer)}${fill(template, request.ids)}${queryOf(request)}`;
       token ??= tokenFor(access, reach);
       const headers: Record<string, string> = {
         accept: 'application/json',
@@ -180,7 +180,7 @@ async function tokenFor({ issuer, token, client }: Access, reach: Reach): Promis
   const { answer } = await send(reach, `${issuer}/token`, {
     method: 'POST',
     headers: { accept: 'application/json', authorization: `Basic ${Buffer.from(pair).toString('base64')}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials', resource: `${issuer}${BASE}` }),
+    body: new URLSearchParams({ grant_type: 'client_credentials', resource: adminApiOf(issuer) }),
   });
   const said = isJson(answer, 'json') ? ((await answer.json()) as Item) : {};
   if (answer.ok && typeof said['access_token'] === 'string') return said['access_token'];

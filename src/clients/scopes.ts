@@ -5,9 +5,10 @@ import type { Deps } from '../deps.ts';
 import { changeOf, record, type Actor } from '../events/index.ts';
 import { MEMBERSHIP_CLAIMS } from '../protocol/claims.ts';
 import { MAX_TOKEN_TTL } from '../protocol/client-metadata.ts';
+import { isAdminScope } from '../protocol/admin-api.ts';
 import { readableText } from '../protocol/plain-text.ts';
 import { isResource } from '../protocol/resource.ts';
-import { isBuiltInScope, isScopeToken } from '../protocol/scope.ts';
+import { builtInScope, isBuiltInScope, isScopeToken } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import { ACCESS_TOKEN_TYPS } from '../protocol/token-type.ts';
 import * as clients from '../store/clients.ts';
@@ -45,7 +46,10 @@ export const resourceFields = z.strictObject({
   name: text.default(null),
   /** The client as which the resource server itself introspects. */
   client_id: z.string().nullable().default(null),
-  scope: z.array(scopeToken).max(200).default([]),
+  scope: z
+    .array(scopeToken.refine((name) => !isAdminScope(name), 'is a scope of the admin API, and of nothing else'))
+    .max(200)
+    .default([]),
   access_token_format: z.enum(['jwt', 'opaque']).nullable().default(null),
   access_token_ttl: z.int().min(1).max(MAX_TOKEN_TTL).nullable().default(null),
   access_token_signing_alg: z.enum(SIGNING_ALGS).nullable().default(null),
@@ -71,13 +75,11 @@ export function putScope(
 ): Promise<scopes.Scope> {
   return transact(deps.db, async (trx) => {
     const present = await scopes.findLocked(trx, name);
-    const scope = scopeFields.parse({ ...present, ...changes, name });
+    const built_in = builtInScope(name);
+    const scope = scopeFields.parse({ ...built_in, ...present, ...changes, name });
     if (isDeepStrictEqual(scope, present)) return scope;
-    if (
-      present &&
-      isBuiltInScope(name) &&
-      !isDeepStrictEqual({ ...scope, description: present.description }, present)
-    ) {
+    // Not what it is now: a scope of this name may be older than what the server means by it.
+    if (built_in && !isDeepStrictEqual(scope, { ...built_in, description: scope.description })) {
       throw new ScopeProtected(`of the scope ${name} only the description can change`);
     }
     await scopes.put(trx, scope);

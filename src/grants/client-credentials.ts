@@ -1,10 +1,11 @@
 /** grant_type=client_credentials (RFC 6749 §4.4): the client acts for itself. Nothing is spent, no refresh token given. */
 import { z } from 'zod';
+import { adminApiOf, isAdminScope } from '../protocol/admin-api.ts';
 import { isPublic } from '../protocol/client-metadata.ts';
-import { invalidScope, unauthorizedClient } from '../protocol/error.ts';
+import { invalidScope, unauthorizedClient, type OAuthError } from '../protocol/error.ts';
 import { parseResource, requireKnown, scopeAt } from '../protocol/resource.ts';
 import { listOf } from '../protocol/redaction.ts';
-import { isSubset, parseScope, scopeForMachine } from '../protocol/scope.ts';
+import { isSubset, parseScope, scopeForMachine, scopeOf } from '../protocol/scope.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import type { Grant } from './grant.ts';
 
@@ -25,18 +26,22 @@ export const clientCredentials: Grant<z.infer<typeof parameters>> = {
       });
     }
     const requested = parseScope(sentScope);
-    const open = scopeForMachine(requested, client.scope, known.scopes);
+    const open = scopeForMachine(requested, scopeOf(client), known.scopes);
     const resource = parseResource(sentResource);
     requireKnown(resource, known.resources, deps.config.ISSUER);
     // What was asked for is given or refused; what was not is as much as the resource knows (RFC 8707 §2.2).
     const scope = scopeAt(open, resource, known);
     const received = (): string => `${listOf(requested)} at ${listOf(resource)}`;
     if (!isSubset(requested, scope)) {
+      const admin = requested.filter((name) => isAdminScope(name) && !scope.includes(name));
+      if (admin.length > 0) throw onlyAtAdminApi(admin, resource, deps.config.ISSUER);
       const detail = { check: 'scope', expected: listOf(scope), received: received() } as const;
       throw invalidScope('a requested scope is not known to the resource', detail);
     }
     // RFC 6749 §3.3: without a scope to begin with the request fails; an empty one could not even be written.
     if (scope.length === 0) {
+      const admin = open.filter(isAdminScope);
+      if (admin.length > 0) throw onlyAtAdminApi(admin, resource, deps.config.ISSUER);
       const detail = {
         check: 'scope',
         expected: `of ${listOf(client.scope)}, one for machines`,
@@ -57,3 +62,10 @@ export const clientCredentials: Grant<z.infer<typeof parameters>> = {
     };
   },
 };
+
+/** Power over the admin API, asked for elsewhere: what to ask for instead. */
+function onlyAtAdminApi(scope: readonly string[], resource: readonly string[], issuer: string): OAuthError {
+  const expected = `resource=${adminApiOf(issuer)} alone`;
+  const detail = { check: 'scope', expected, received: `${listOf(scope)} at ${listOf(resource)}` } as const;
+  return invalidScope(`scope of the admin API is given with ${expected}`, detail);
+}

@@ -1,6 +1,7 @@
 /** Client metadata (RFC 7591 §2, OpenID Connect Registration §2) with our own few additions: shapes, defaults and presets. */
 import { z } from 'zod';
 import { RESPONSE_MODES } from './authorization-request.ts';
+import { isAdminScope } from './admin-api.ts';
 import { isPlainText } from './plain-text.ts';
 import { isScopeToken } from './scope.ts';
 import { frontchannelUriProblem, redirectUriProblem } from './redirect-uri.ts';
@@ -116,6 +117,8 @@ export const clientMetadataFields = z.strictObject({
   require_signed_request_object: z.boolean().default(false),
   skip_consent: z.boolean().default(false),
   may_introspect: z.boolean().default(false),
+  /** May have scopes of the admin API. */
+  may_administer: z.boolean().default(false),
 });
 
 /** Every member of a metadata document. */
@@ -133,6 +136,7 @@ export const OPERATOR_ONLY = [
   'require_pkce',
   'skip_consent',
   'may_introspect',
+  'may_administer',
 ] as const satisfies ReadonlyArray<keyof z.input<typeof clientMetadataFields>>;
 
 /** Members that a client may set of itself (RFC 7591): those of the standards. */
@@ -190,7 +194,14 @@ export const clientMetadata = clientMetadataFields.superRefine((client, context)
     const reason = sectorProblem(client.redirect_uris, client.application_type);
     if (reason !== undefined) problem('sector_identifier_uri', reason);
   }
-  if (isPublic(client) && client.may_introspect) problem('may_introspect', 'is only for confidential clients');
+  for (const power of ['may_introspect', 'may_administer'] as const) {
+    if (isPublic(client) && client[power]) problem(power, 'is only for confidential clients');
+  }
+  // A name alone is no power: somebody may have meant a scope of an API of theirs.
+  const admin = client.scope.split(' ').filter(isAdminScope);
+  if (admin.length > 0 && !client.may_administer) {
+    problem('scope', `has power over the admin API, which needs may_administer beside it: ${admin.join(' ')}`);
+  }
   // RFC 8252 §8.6: anybody can pretend to be this client, so the person is asked each time.
   if (isPublic(client) && client.application_type === 'native' && client.skip_consent) {
     problem('skip_consent', 'is not possible for a public native client');

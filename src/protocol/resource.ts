@@ -1,4 +1,5 @@
 /** Resource indicators (RFC 8707): the syntax, narrowing, and which scope means something where. */
+import { isAdminApi, isAdminScope } from './admin-api.ts';
 import { invalidTarget } from './error.ts';
 import { listOf } from './redaction.ts';
 import { isIdentityScope, isSubset, type ClaimsRule } from './scope.ts';
@@ -56,16 +57,17 @@ export interface ResourceRules {
 /**
  * The scope of an access token for these resources: what one of them knows (RFC 9068 §2.2.3: each has to mean something to
  * the audience). A resource that lists no scope takes any, and so do we, for whom a token without a resource is. One that
- * was deleted knows none.
+ * was deleted knows none. Power over the admin API is only in tokens for it alone, whatever other resources say they know.
  */
 export function scopeAt(
   scope: readonly string[],
   resource: readonly string[],
   { issuer, resources }: Omit<ResourceRules, 'scopes'>,
 ): string[] {
-  if (resource.length === 0 || resource.some((uri) => takesAny(uri, issuer, resources))) return [...scope];
+  const meant = isAdminApi(resource, issuer) ? scope : scope.filter((name) => !isAdminScope(name));
+  if (resource.length === 0 || resource.some((uri) => takesAny(uri, issuer, resources))) return [...meant];
   const listed = listedBy(resource, resources);
-  return scope.filter((name) => listed.has(name));
+  return meant.filter((name) => listed.has(name));
 }
 
 /**

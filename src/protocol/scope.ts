@@ -1,4 +1,5 @@
 /** Scope (RFC 6749 §3.3): the syntax, and who gets which of what was asked for. Pure; the rows come in as arguments. */
+import { isAdminScope } from './admin-api.ts';
 import { invalidScope } from './error.ts';
 import { listOf } from './redaction.ts';
 
@@ -20,31 +21,12 @@ export interface ClaimsRule {
 export const OPENID = 'openid';
 export const OFFLINE_ACCESS = 'offline_access';
 
-/** What the scopes of the admin API are about: `clients` gives `clients:read` and `clients:write`. */
-export const ADMIN_SUBJECTS = [
-  'clients',
-  'users',
-  'groups',
-  'roles',
-  'scopes',
-  'resources',
-  'grants',
-  'sessions',
-  'tokens',
-  'keys',
-  'audit',
-  'settings',
-] as const;
-
-const ADMIN_SCOPES: ReadonlySet<string> = new Set(
-  ADMIN_SUBJECTS.flatMap((subject) => [`${subject}:read`, `${subject}:write`]),
-);
-
-/** Is it power over the admin API? */
-export const isAdminScope = (name: string): boolean => ADMIN_SCOPES.has(name);
-
 /** Is it one that the server itself gives a meaning? */
 export const isBuiltInScope = (name: string): boolean => name === OPENID || isAdminScope(name);
+
+/** What one of those is, whoever writes it down; undefined of any other name. */
+export const builtInScope = (name: string): (ScopeRule & { claims: string[] }) | undefined =>
+  isBuiltInScope(name) ? { name, claims: [], for_people: name === OPENID, for_machines: name !== OPENID } : undefined;
 
 const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
@@ -74,6 +56,31 @@ export const isSubset = (part: readonly string[], whole: readonly string[]): boo
 export const isIdentityScope = (name: string, known: ReadonlyMap<string, ClaimsRule>): boolean =>
   name === OPENID || name === OFFLINE_ACCESS || (known.get(name)?.claims ?? []).length > 0;
 
+/** What of a client says which scope it may have. */
+export interface ScopeHolder {
+  scope: readonly string[];
+  may_administer: boolean;
+}
+
+/** Whom a scope is asked for: a person, or the client itself. */
+export type ScopeOwner = 'person' | 'machine';
+
+/** The scope that a client is registered for, but for power over the admin API that nobody gave it on purpose. */
+export const scopeOf = ({ scope, may_administer }: ScopeHolder): readonly string[] =>
+  may_administer ? scope : scope.filter((name) => !isAdminScope(name));
+
+/** Of these names those that may be had for a person: no consent gives power over the admin API. */
+const openToPeople = (names: readonly string[], known: ReadonlyMap<string, ScopeRule>): string[] =>
+  names.filter((name) => known.get(name)?.for_people === true && !isAdminScope(name));
+
+/** Of these names those that a client may have for itself. */
+const openToMachines = (names: readonly string[], known: ReadonlyMap<string, ScopeRule>): string[] =>
+  names.filter((name) => known.get(name)?.for_machines === true);
+
+/** Everything that a client could be given today. */
+export const scopeOpenTo = (client: ScopeHolder, known: ReadonlyMap<string, ScopeRule>, owner: ScopeOwner): string[] =>
+  (owner === 'person' ? openToPeople : openToMachines)(scopeOf(client), known);
+
 /**
  * The scope of an authorization request: unknown and unregistered tokens are dropped (the answer says what is left,
  * RFC 6749 §3.3); none sent means the client's own without openid and offline_access.
@@ -84,7 +91,7 @@ export function scopeForPerson(
   allowed: readonly string[],
   known: ReadonlyMap<string, ScopeRule>,
 ): string[] {
-  const grantable = allowed.filter((name) => known.get(name)?.for_people);
+  const grantable = openToPeople(allowed, known);
   const scope =
     requested.length > 0
       ? requested.filter((name) => grantable.includes(name))
@@ -105,7 +112,7 @@ export function scopeForMachine(
   allowed: readonly string[],
   known: ReadonlyMap<string, ScopeRule>,
 ): string[] {
-  const grantable = allowed.filter((name) => known.get(name)?.for_machines);
+  const grantable = openToMachines(allowed, known);
   if (requested.length === 0) return grantable;
   for (const name of requested) {
     if (grantable.includes(name)) continue;

@@ -63,6 +63,7 @@ export interface ClientsTable {
   require_signed_request_object: boolean;
   skip_consent: boolean;
   may_introspect: boolean;
+  may_administer: boolean;
   registered_by: 'operator' | 'self';
   registration_token_hash: Nullable<Buffer>;
   software_statement: Nullable<string>;

@@ -1,22 +1,21 @@
 /** The token of POST /login (spec.md §Endpoints 4): opaque, for ourselves, alive as long as the session it stands on. */
 import type { Deps } from '../deps.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import { formatScope } from '../protocol/scope.ts';
+import { formatScope, scopeOpenTo } from '../protocol/scope.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import { drawHandle, drawId } from '../store/handle.ts';
 import type { TokenResponse } from './issue.ts';
-import { BUILT_IN_CLIENT } from './verify.ts';
+import { BUILT_IN_CLIENT, LOGIN_SCOPE } from './verify.ts';
 
-const SCOPE = ['openid', 'profile', 'email'];
-
-type Needs = Pick<Deps, 'config' | 'db' | 'random'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'random'>;
 
 /** Issues the token for a session of its own. */
 export async function issueLoginToken(
-  { config, db, random }: Needs,
+  { config, db, directory, random }: Needs,
   session: { sid: string; sub: string; amr: string[]; acr: string },
   now: Date,
 ): Promise<{ response: TokenResponse; jti: string }> {
+  const scope = scopeOpenTo({ scope: LOGIN_SCOPE, may_administer: false }, await directory.scopes(), 'person');
   const expires_at = secondsAfter(now, config.ACCESS_TOKEN_TTL);
   const { handle, ...key } = drawHandle(random, expires_at);
   const jti = drawId(random, expires_at);
@@ -25,7 +24,7 @@ export async function issueLoginToken(
     ...session,
     jti,
     client_id: BUILT_IN_CLIENT,
-    scope: SCOPE,
+    scope,
     aud: [config.ISSUER],
     grant_bucket: null,
     grant_id: null,
@@ -37,7 +36,7 @@ export async function issueLoginToken(
     access_token: handle,
     token_type: 'Bearer',
     expires_in: config.ACCESS_TOKEN_TTL,
-    scope: formatScope(SCOPE),
+    scope: formatScope(scope),
   };
   return { response, jti };
 }

@@ -7,7 +7,7 @@ import { MEMBERSHIP_CLAIMS } from '../protocol/claims.ts';
 import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { kindOf } from '../protocol/redaction.ts';
-import { parseScope } from '../protocol/scope.ts';
+import { parseScope, scopeOpenTo } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import { isAccessToken } from '../protocol/token-type.ts';
 import * as accessTokens from '../store/access-tokens.ts';
@@ -19,6 +19,8 @@ import { rulesOf } from './terms.ts';
 
 /** The client that POST /login issues to: in no registry, known to no grant. */
 export const BUILT_IN_CLIENT = 'postern';
+/** What its tokens are for. */
+export const LOGIN_SCOPE: readonly string[] = ['openid', 'profile', 'email'];
 
 /** A live access token. Times are NumericDates. `sub` is the real one, whatever the client is told. */
 export interface PresentedToken {
@@ -89,7 +91,8 @@ export async function verifyWithPerson(
   if (claims?.gid !== undefined) {
     const wanted = { memberships: await isToldMemberships(claims.scope) };
     const found = await grants.findLiveWithPerson(deps.db, claims.gid, wanted, now);
-    const presented = found && (await asItsClientHasIt(deps, asItsGrantHasIt(deps, claims, found)));
+    const granted = found && asItsGrantHasIt(deps, claims, found);
+    const presented = granted && (await asItsClientHasIt(deps, granted));
     return presented && { presented, person: found.person };
   }
   const presented = await verifyAccessToken(deps, token, now);
@@ -102,12 +105,31 @@ export async function verifyWithPerson(
   return { presented, person: person && { memberships: null, ...person } };
 }
 
-/** Undefined when its client was deleted, disabled, or has called its tokens back. */
-async function asItsClientHasIt(deps: Needs, token: PresentedToken | undefined): Promise<PresentedToken | undefined> {
-  if (token === undefined || token.client_id === BUILT_IN_CLIENT) return token;
-  const client = await deps.directory.client(token.client_id);
-  return client && token.iat >= numericDate(client.tokens_since) ? withoutDeleted(deps, token) : undefined;
+/**
+ * The token with what its client may have of it today; undefined when the client was deleted, disabled, or has called its
+ * tokens back.
+ */
+async function asItsClientHasIt(deps: Needs, token: PresentedToken): Promise<PresentedToken | undefined> {
+  const { config, directory } = deps;
+  const known = await directory.scopes();
+  const resources = await directory.resources();
+  let open: readonly string[];
+  if (token.client_id === BUILT_IN_CLIENT)
+    open = scopeOpenTo({ scope: LOGIN_SCOPE, may_administer: false }, known, 'person');
+  else {
+    const client = await directory.client(token.client_id);
+    if (!client || token.iat < numericDate(client.tokens_since)) return undefined;
+    open = scopeOpenTo(client, known, isOfPerson(token) ? 'person' : 'machine');
+  }
+  return without(token, {
+    scope: (name) => !open.includes(name),
+    aud: (uri) => uri !== config.ISSUER && !resources.has(uri),
+  });
 }
+
+/** Is it a person's? A machine's subject is its client, which no person can be (RFC 9700 §4.15). */
+export const isOfPerson = ({ client_id, sub, gid }: Pick<PresentedToken, 'client_id' | 'sub' | 'gid'>): boolean =>
+  gid !== undefined || sub !== client_id;
 
 /** The token without the scopes and resources that are gone; undefined when that leaves it nowhere to go, or nothing to do. */
 function without(
@@ -117,18 +139,6 @@ function without(
   const scope = token.scope.filter((name) => !isGone.scope(name));
   const aud = token.aud.filter((uri) => !isGone.aud(uri));
   return aud.length === 0 || (scope.length === 0 && token.scope.length > 0) ? undefined : { ...token, scope, aud };
-}
-
-/** What was deleted since the token was issued is in it no more, whoever was granted it. */
-async function withoutDeleted(
-  { config, directory }: Needs,
-  token: PresentedToken,
-): Promise<PresentedToken | undefined> {
-  const [scopes, resources] = [await directory.scopes(), await directory.resources()];
-  return without(token, {
-    scope: (name) => !scopes.has(name),
-    aud: (uri) => uri !== config.ISSUER && !resources.has(uri),
-  });
 }
 
 /** A token has no more than its grant still has. */

@@ -6,7 +6,8 @@ import { removeClient } from '../../src/clients/register.ts';
 import { aBodyFor, aHouse, fillIn, parametersOf, type House } from '../support/admin-house.ts';
 import { Judge } from '../support/api-description.ts';
 import { testApp, type TestApp } from '../support/app.ts';
-import { aClient, aUser, BY, credentials, PASSWORD, postForm, someTokens } from '../support/fixtures.ts';
+import { aClient, aService, aUser, BY, credentials, PASSWORD, postForm, someTokens } from '../support/fixtures.ts';
+import { decode } from '../support/oauth.ts';
 import { anOperator, type Operator } from '../support/operator.ts';
 
 const ISSUER = 'https://id.example.test';
@@ -72,20 +73,25 @@ beforeAll(async () => {
   await postForm(at, '/revoke', { token, ...credentials(revoked.client) });
   const deleted = await anOperator(at);
   await removeClient(at.deps, deleted.client.client_id, BY, at.clock.now());
-  const elsewhere = await anOperator(at);
+  const elsewhere = await aService(at);
   const forIssuer = await postForm(at, '/token', {
     grant_type: 'client_credentials',
-    ...credentials(elsewhere.client),
+    ...credentials(elsewhere),
   });
-  // A person's token with every scope there is, for the very audience: as if they could consent to it.
+  // A person's token with every scope there is, for the very audience: as if they could consent to it. We sign it
+  // ourselves, since no request would be given it.
   const scope = [...new Set(operations.map((operation) => operation.scope))].join(' ');
   const client = await aClient(at, { scope: 'openid profile email offline_access' });
   const person = await someTokens(at, { client });
   await at.deps.db.updateTable('scopes').set({ for_people: true }).where('name', 'in', scope.split(' ')).execute();
   at.deps.directory.clear();
-  const powerful = await aClient(at, { scope: `openid ${scope}` });
+  const powerful = await aClient(at, { scope: `openid ${scope}`, may_administer: true });
   const resource = `${ISSUER}${ADMIN_PATH}`;
-  const ofPerson = await someTokens(at, { client: powerful, parameters: { scope: `openid ${scope}`, resource } });
+  const asked = { scope: `openid ${scope}`, resource };
+  const ofPerson = await someTokens(at, { client: powerful, parameters: asked });
+  expect(ofPerson.tokens.scope).toBe('openid');
+  const said = { ...decode(ofPerson.tokens.access_token).payload, scope: asked.scope };
+  const everything = await at.deps.keys.sign(said, { typ: 'at+jwt', alg: 'RS256' }, at.clock.now());
   const user = await aUser(at);
   const script = await at.app.inject({
     method: 'POST',
@@ -94,7 +100,7 @@ beforeAll(async () => {
     payload: { username: user.username, password: PASSWORD },
   });
   const login = script.json<{ access_token: string }>().access_token;
-  expect([ofPerson.tokens.scope.split(' ').length > 10, typeof login]).toEqual([true, 'string']);
+  expect([decode(everything).payload['aud'], typeof login]).toEqual([resource, 'string']);
   const [head, claims, signature] = house.operator.access_token.split('.') as [string, string, string];
   const none = Buffer.from(JSON.stringify({ alg: 'none', typ: 'at+jwt' })).toString('base64url');
   const cases: Record<string, Wrong | ((operation: Operation) => Promise<Wrong>)> = {
@@ -116,7 +122,7 @@ beforeAll(async () => {
     'a refresh token': invalid(person.tokens.refresh_token),
     'an ID token': invalid(person.tokens.id_token),
     'a token of POST /login': invalid(login),
-    'a token of a person with every scope, for this audience': insufficient(ofPerson.tokens.access_token),
+    'a token of a person with every scope, for this audience': insufficient(everything),
     'a token for reading what is written, or for writing what is read': async ({ scope: needed }) => {
       const [subject, verb] = needed.split(':');
       const other = `${subject}:${verb === 'read' ? 'write' : 'read'}`;

@@ -26,6 +26,7 @@ test('RFC 7591 §2: what is left out has its default', () => {
     frontchannel_logout_session_required: false,
     skip_consent: false,
     may_introspect: false,
+    may_administer: false,
   });
 });
 

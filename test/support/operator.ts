@@ -18,7 +18,7 @@ export interface Operator {
 
 /** Makes a client with these scopes, every one unless said otherwise, and gets its token. */
 export async function anOperator(test: TestApp, scope: readonly string[] = [...adminScopes.keys()]): Promise<Operator> {
-  const client = await aService(test, { scope: scope.join(' ') });
+  const client = await aService(test, { scope: scope.join(' '), may_administer: true });
   const resource = `${test.deps.config.ISSUER}${ADMIN_PATH}`;
   const answer = await postForm(test, '/token', {
     grant_type: 'client_credentials',

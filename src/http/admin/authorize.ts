@@ -3,10 +3,11 @@
  * names.
  */
 import type { FastifyRequest } from 'fastify';
-import { ADMIN_PATH, Problem } from '../../admin/index.ts';
+import { Problem } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
+import { adminApiOf, isAdminApi } from '../../protocol/admin-api.ts';
 import type { Explanation } from '../../protocol/error.ts';
-import { BUILT_IN_CLIENT, describePresented, verifyAccessToken } from '../../tokens/verify.ts';
+import { describePresented, isOfPerson, verifyAccessToken } from '../../tokens/verify.ts';
 
 /** On whose behalf a request is carried out. */
 export interface Principal {
@@ -46,14 +47,17 @@ export async function authorizeOperator(deps: Deps, request: FastifyRequest, sco
   const now = deps.clock();
   const token = await verifyAccessToken(deps, presented, now);
   if (!token) throw invalidToken('the access token is not valid', { received: describePresented(presented, now) });
-  const audience = `${deps.config.ISSUER}${ADMIN_PATH}`;
-  const { client_id, sub, gid, aud, scope: held } = token;
-  if (!aud.includes(audience)) {
-    const why = { check: 'access_token_audience', expected: audience, received: aud.join(' '), client_id } as const;
-    throw invalidToken(`the access token is for another audience: ask for one with resource=${audience}`, why);
+  const { ISSUER } = deps.config;
+  const { client_id, aud, scope: held } = token;
+  // RFC 9700 §2.3: one that others are sent too would let each of them act here.
+  if (!isAdminApi(aud, ISSUER)) {
+    const api = adminApiOf(ISSUER);
+    const wanted = aud.includes(api) ? `${api} alone` : api;
+    const why = { check: 'access_token_audience', expected: wanted, received: aud.join(' '), client_id } as const;
+    throw invalidToken(`the access token is for another audience: ask for one with resource=${wanted}`, why);
   }
   // People act through their own pages: no consent of theirs gives a client power over the service.
-  const ofPerson = gid !== undefined || client_id === BUILT_IN_CLIENT || sub !== client_id;
+  const ofPerson = isOfPerson(token);
   if (ofPerson || !held.includes(scope)) {
     const detail = ofPerson ? "a person's access token is not accepted here" : `the access token lacks ${scope}`;
     const expected = ofPerson ? 'a token of a client that acts for itself' : scope;

@@ -63,7 +63,7 @@ test.each(Object.entries(attempts))(
 );
 
 test('ASVS 8.2.2: a token for clients alone makes no client that may do more, not of itself either', async () => {
-  const service = { grant_types: ['client_credentials'], scope: 'jobs:read users:write' };
+  const service = { grant_types: ['client_credentials'], scope: 'jobs:read users:write', may_administer: true };
   const self = `/clients/${helpdesk.client.client_id}`;
   const before = await tables();
   for (const refused of [
