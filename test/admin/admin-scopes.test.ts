@@ -116,7 +116,9 @@ describe('ASVS 8.2.2: a client has power over the admin API only if it was given
     const operator = await anOperator(at);
     const answer = await operator.send('PATCH', `/clients/${present.client_id}`, { scope: 'users:read' });
     expect([answer.statusCode, answer.body.includes('may_administer')]).toEqual([400, true]);
-    await expect(aClient(at, { token_endpoint_auth_method: 'none', may_administer: true })).rejects.toThrow('only for confidential');
+    await expect(aClient(at, { token_endpoint_auth_method: 'none', may_administer: true })).rejects.toThrow(
+      'only for confidential',
+    );
   });
 
   test('the scopes of a client without it, which an older server let it have, are worth nothing', async () => {
