@@ -7,6 +7,7 @@ import type { FastifyInstance, RouteShorthandOptions } from 'fastify';
 import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import { tooManyRequests } from '../protocol/error.ts';
+import { peerOf } from './network.ts';
 import { UNROUTED } from './server.ts';
 
 /** Makes `limited` work in this scope. */
@@ -14,6 +15,7 @@ export async function rateLimits(app: FastifyInstance, { metrics }: Pick<Deps, '
   await app.register(rateLimit, {
     global: false,
     enableDraftSpec: true,
+    keyGenerator: (request) => peerOf(request).source,
     onExceeded: ({ routeOptions }) => metrics.limited(routeOptions.url ?? UNROUTED),
     errorResponseBuilder: (_request, { ttl, max }) =>
       tooManyRequests('too many requests, slow down', {

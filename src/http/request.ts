@@ -4,14 +4,13 @@ import type { Requester } from '../events/index.ts';
 import { invalidRequest, OAuthError } from '../protocol/error.ts';
 import { parseForm, uniqueParameters, type Pairs } from '../protocol/form-encoding.ts';
 import type { Parameters } from '../protocol/parameters.ts';
-import { addressPrefix } from './network.ts';
+import { peerOf } from './network.ts';
 
 /** Who asks. The address is the peer's, or what a trusted proxy says it is. */
-export const requesterOf = (request: FastifyRequest): Requester => ({
-  ip: request.ip,
-  network: addressPrefix(request.ip),
-  request_id: request.id,
-});
+export function requesterOf(request: FastifyRequest): Requester {
+  const { ip, network } = peerOf(request);
+  return { ip, network, request_id: request.id };
+}
 
 type ByName = (pairs: Pairs) => Parameters;
 

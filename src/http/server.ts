@@ -10,6 +10,7 @@ import { invalidRequest } from '../protocol/error.ts';
 import { newId } from '../store/handle.ts';
 import { answerUnreadableAddress, isBelow } from './admin/elsewhere.ts';
 import { answerUnreadable } from './unreadable.ts';
+import { peerOf, withinRanges } from './network.ts';
 import { noted } from './refusal.ts';
 import { requestLog } from './request-log.ts';
 import { traced } from './tracing.ts';
@@ -54,7 +55,7 @@ export function createServer(deps: Needs): FastifyInstance {
     // A request that comes while we close is answered like any other; its connection is then closed.
     return503OnClosing: false,
     forceCloseConnections: 'idle' as const,
-    trustProxy: config.TRUST_PROXY.length > 0 ? [...config.TRUST_PROXY] : false,
+    trustProxy: config.TRUST_PROXY.length > 0 ? withinRanges(config.TRUST_PROXY) : false,
     requestIdHeader: false as const,
     genReqId: ({ headers }: { headers: Record<string, unknown> }) => {
       const given = headers['x-request-id'];
@@ -124,7 +125,7 @@ export function createServer(deps: Needs): FastifyInstance {
         route,
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime * 10) / 10,
-        ip: request.ip,
+        ip: peerOf(request).ip,
         request_id: id,
       },
       'request',

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../src/app.ts';
 import { configWith, type Config } from '../../src/config.ts';
-import { addressPrefix } from '../../src/http/network.ts';
+import { addressPrefix, peerOf } from '../../src/http/network.ts';
 import { requestLog } from '../../src/http/request-log.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { testApp, type TestApp } from '../support/app.ts';
@@ -101,6 +101,33 @@ test('ASVS 4.1.3: with TRUST_PROXY they count from a trusted peer, the last hop 
   expect(await ipFor(TRUSTED, '1.2.3.4, 203.0.113.9')).toBe('203.0.113.9');
   expect(await ipFor(TRUSTED, '1.2.3.4, 203.0.113.9, 10.7.7.7')).toBe('203.0.113.9');
   expect(await ipFor('::1', '2001:db8::7')).toBe('2001:db8::7');
+});
+
+test('ASVS 4.1.3: an address counts with a port beside it, of the proxy too; where none can be read it is the proxy’s', async () => {
+  const ipFor = async (forwarded: string) => {
+    await proxied.inject({ url: '/livez', remoteAddress: TRUSTED, headers: { 'x-forwarded-for': forwarded } });
+    return requestLine()['ip'];
+  };
+  expect(await ipFor('203.0.113.9:4711')).toBe('203.0.113.9');
+  expect(await ipFor('[2001:db8::7]:4711')).toBe('2001:db8::7');
+  expect(await ipFor('[2001:db8::7]')).toBe('2001:db8::7');
+  expect(await ipFor('1.2.3.4:1, 203.0.113.9:2, 10.7.7.7:3')).toBe('203.0.113.9');
+  expect(await ipFor('203.0.113.9, unknown, 10.7.7.7:3')).toBe('10.7.7.7');
+  expect(await ipFor('unknown')).toBe(TRUSTED);
+});
+
+test('decided: peers whose address cannot be read share a lane with nobody that their proxy tells apart, nor by their port', () => {
+  const laneOf = (...ips: string[]) => peerOf({ ip: ips.at(-1)!, ips }).network;
+  const lanes = [
+    laneOf('10.0.0.1', '_alice'),
+    laneOf('10.0.0.1', '_bob:1'),
+    laneOf('10.0.9.1', '_alice'),
+    laneOf('10.0.0.1'),
+  ];
+  expect(new Set(lanes).size).toBe(4);
+  expect(lanes).not.toContain('unknown');
+  expect(laneOf('10.0.0.1', '_bob:65535')).toBe(lanes[1]);
+  expect(laneOf('10.0.0.1', '203.0.113.9:4711')).toBe('203.0.113.0/24');
 });
 
 test('ASVS 4.1.3: from any other peer they are ignored', async () => {
