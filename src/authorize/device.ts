@@ -6,7 +6,13 @@ import { invalidRequest, tooManyRequests, unauthorizedClient } from '../protocol
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import { OFFLINE_ACCESS } from '../protocol/scope.ts';
-import { delayAfter, FADES_AFTER, USER_CODE_NETWORK_POLICY, USER_CODE_POLICY } from '../protocol/throttle.ts';
+import {
+  blockedUntil,
+  FADES_AFTER,
+  USER_CODE_NETWORK_POLICY,
+  USER_CODE_POLICY,
+  type Lane,
+} from '../protocol/throttle.ts';
 import { readUserCode, showUserCode, userCodeFrom } from '../protocol/user-code.ts';
 import { listOf } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
@@ -89,8 +95,8 @@ const hashOfUserCode = (user_code: string): Buffer => sha256(readUserCode(user_c
 export const WRONG_CODE = 'wrong_code';
 
 /**
- * Takes the code a person typed and starts the interaction in which they decide. Wrong codes are counted, per browser and
- * per network: eight letters are few enough to be guessed by machines (§5.1).
+ * Takes the code a person typed and starts the interaction in which they decide. Codes are counted before they are
+ * looked for, per browser and per network: eight letters are few enough to be guessed by machines (§5.1).
  * @throws OAuthError too_many_requests
  */
 export async function enterUserCode(
@@ -100,31 +106,28 @@ export async function enterUserCode(
   by: Requester,
   now: Date,
 ): Promise<{ interaction: string } | typeof WRONG_CODE> {
-  const lanes = [
-    [`user_code:browser:${browser_hash.toString('base64url')}`, USER_CODE_POLICY],
-    [`user_code:network:${by.network}`, USER_CODE_NETWORK_POLICY],
-  ] as const;
-  const keys = lanes.map(([key]) => key);
-  const since = secondsAfter(now, -FADES_AFTER);
-  const failed = await failures.read(deps.db, keys, since);
-  for (const [key, policy] of lanes) {
-    const lane = failed.get(key);
-    const until = lane && secondsAfter(lane.last_at, delayAfter(lane.count, policy));
-    if (until && until > now) {
-      throw tooManyRequests('too many wrong codes, wait and try again', {
-        retry_after: Math.max(1, secondsUntil(until, now)),
-        check: 'user_code',
-        expected: `a pause until ${until.toISOString()}`,
-        received: `${lane.count} wrong codes before`,
-      });
-    }
-  }
+  const lanes: Lane[] = [
+    { key: `user_code:browser:${browser_hash.toString('base64url')}`, policy: USER_CODE_POLICY },
+    { key: `user_code:network:${by.network}`, policy: USER_CODE_NETWORK_POLICY },
+  ];
   const letters = readUserCode(typed);
-  const code = letters && (await deviceCodes.findPending(deps.db, sha256(letters), now));
-  if (!code || !letters) {
-    await failures.count(deps.db, keys, now, since);
-    return WRONG_CODE;
+  const { granted, failed } = await failures.reserve(deps.db, lanes, now, secondsAfter(now, -FADES_AFTER));
+  if (!granted) {
+    const until = blockedUntil(failed, lanes, now) ?? now;
+    throw tooManyRequests('too many wrong codes, wait and try again', {
+      retry_after: Math.max(1, secondsUntil(until, now)),
+      check: 'user_code',
+      expected: `a pause until ${until.toISOString()}`,
+      received: `wrong codes before: ${lanes.map(({ key }) => failed.get(key)?.count ?? 0).join(' in this browser, ')} from this network`,
+    });
   }
+  const code = letters && (await deviceCodes.findPending(deps.db, sha256(letters), now));
+  if (!code || !letters) return WRONG_CODE;
+  // Its own count alone: whoever could start again with a code of their own could guess without end.
+  await failures.giveBack(
+    deps.db,
+    lanes.map(({ key }) => key),
+  );
   const { expires_at, client_id, scope, resource } = code;
   const request: AuthorizationRequest = {
     client_id,

@@ -47,20 +47,26 @@ export async function authenticate(
     });
   }
 
-  const retry_after = proof.guessable ? guesses.blocked(proof.client_id, by.network, now) : 0;
-  if (retry_after > 0) {
-    const detail = {
+  const { client_id, guessable } = proof;
+  const refuseGuess = (retry_after: number): void => {
+    if (retry_after === 0) return;
+    throw tooManyRequests('too many failed attempts, wait and try again', {
+      retry_after,
       check: 'client_guesses',
       expected: `a pause of ${retry_after} more seconds`,
       received: methods(),
-    } as const;
-    throw tooManyRequests('too many failed attempts, wait and try again', { retry_after, ...detail });
-  }
-  const client = await directory.client(proof.client_id);
-  const refuted = client ? await proof.refute(client, { deps, now }) : 'there is no such client, or it is disabled';
+    });
+  };
+  const blocked = (): number => (guessable ? guesses.blocked(client_id, by.network, now) : 0);
+  refuseGuess(blocked());
+  const client = await directory.client(client_id);
+  // Again, and nothing is awaited from here until a wrong secret is counted: of many at once no more are compared.
+  refuseGuess(blocked());
+  const answer = client ? proof.refute(client, { deps, now }) : 'there is no such client, or it is disabled';
+  const refuted = answer instanceof Promise ? await answer : answer;
   if (client && refuted === undefined) return client;
-  if (proof.guessable) {
-    await guesses.failed({ client_id: proof.client_id, network: by.network, known: client !== undefined }, now);
+  if (guessable) {
+    refuseGuess(await guesses.failed({ client_id, network: by.network, known: client !== undefined }, now));
   }
   throw invalidClient('client authentication failed', {
     cause: refuted,

@@ -1,27 +1,65 @@
 /** How long to wait after failed guesses. A delay that grows, never a lock that a stranger can close for good. */
+import { secondsAfter } from './numeric-date.ts';
 
 /** How failures slow their maker down. */
 export interface ThrottlePolicy {
   /** Failures that cost nothing. */
   free: number;
+  /** The delay after the first that does, in seconds. Each further failure doubles it. */
+  first: number;
   /** Longest delay, in seconds. */
   longest: number;
 }
 
-/** Guesses of a password, per account and network or known device. */
-export const PASSWORD_POLICY: ThrottlePolicy = { free: 5, longest: 900 };
+/** What is counted under one key, and what that costs. */
+export interface Lane {
+  key: string;
+  policy: ThrottlePolicy;
+}
+
+/** How often something failed in a row, and when last. */
+export interface Failures {
+  count: number;
+  last_at: Date;
+}
+
+/** Guesses of a password, per name and network or known device. */
+export const PASSWORD_POLICY: ThrottlePolicy = { free: 5, first: 1, longest: 900 };
+/**
+ * NIST 800-63B-4 §3.2.2: at most 100 consecutive failures of one account, from anywhere, before strangers are slowed to a crawl.
+ * They are counted per name, and an account has two: were they one count, it would tell whose address a name goes with.
+ */
+export const NAME_POLICY: ThrottlePolicy = { free: 50, first: 3600, longest: 3600 };
+/** Counted, and never waited for. */
+export const ONLY_COUNTED: ThrottlePolicy = { free: 0x7fff_ffff, first: 0, longest: 0 };
 /** Guesses of a client secret, per client and network: libraries probe with a first failure, and deployments restart. */
-export const CLIENT_SECRET_POLICY: ThrottlePolicy = { free: 20, longest: 60 };
+export const CLIENT_SECRET_POLICY: ThrottlePolicy = { free: 20, first: 1, longest: 60 };
 /** Guesses of a user code (RFC 8628 §5.1), per browser, and per network for those that throw their cookies away. */
-export const USER_CODE_POLICY: ThrottlePolicy = { free: 5, longest: 900 };
-export const USER_CODE_NETWORK_POLICY: ThrottlePolicy = { free: 30, longest: 300 };
-/** NIST 800-63B-4 §3.2.2: consecutive failures of one account, from anywhere, before strangers are slowed to a crawl. */
-export const ACCOUNT_LIMIT = 100;
-/** Seconds between attempts on such an account from browsers that never signed in to it. */
-export const ACCOUNT_PAUSE = 3600;
+export const USER_CODE_POLICY: ThrottlePolicy = { free: 5, first: 1, longest: 900 };
+export const USER_CODE_NETWORK_POLICY: ThrottlePolicy = { free: 30, first: 1, longest: 300 };
 /** Seconds without failure after which a count has faded. */
 export const FADES_AFTER = 86_400;
 
+/** Doublings until the longest of all delays is long past. */
+export const MOST_DOUBLINGS = 20;
+
 /** Seconds from the last failure until the next guess is heard: nothing, then 1, 2, 4, … up to the longest. */
-export const delayAfter = (count: number, { free, longest }: ThrottlePolicy): number =>
-  count < free ? 0 : Math.min(longest, 2 ** Math.min(count - free, 20));
+export const delayAfter = (count: number, { free, first, longest }: ThrottlePolicy): number =>
+  count < free ? 0 : Math.min(longest, first * 2 ** Math.min(count - free, MOST_DOUBLINGS));
+
+/** When a guess in these lanes is heard again, after what failed in them; undefined when it is at once. */
+export function blockedUntil(
+  failed: ReadonlyMap<string, Failures>,
+  lanes: readonly Lane[],
+  now: Date,
+): Date | undefined {
+  let until: Date | undefined;
+  for (const { key, policy } of lanes) {
+    const lane = failed.get(key);
+    const delay = lane ? delayAfter(lane.count, policy) : 0;
+    if (!lane || delay === 0) continue;
+    const free = secondsAfter(lane.last_at, delay);
+    if (free > now && (until === undefined || free > until)) until = free;
+  }
+  return until;
+}

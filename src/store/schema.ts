@@ -65,6 +65,7 @@ export interface Database {
     email_verified: boolean;
     claims: Json<PersonClaims>;
     disabled_at: Nullable<Date>;
+    devices_reset_at: Nullable<Date>;
     created_at: Date;
     updated_at: Date;
   };

@@ -19,8 +19,9 @@ export interface Ended {
   grants_revoked: number;
 }
 
-/** Ends every session and grant of a person. */
+/** Ends every session and grant of a person, and forgets their browsers. */
 export async function endAll(trx: Trx, sub: string, why: grants.RevokedFor, now: Date): Promise<Ended> {
+  await users.update(trx, sub, { devices_reset_at: now });
   const sids = await sessions.endAllOf(trx, sub, now);
   await notices.enqueue(trx, sids, now);
   return { sessions_ended: sids.length, grants_revoked: await grants.revokeAllOf(trx, { sub }, why, now) };

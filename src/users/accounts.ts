@@ -69,6 +69,7 @@ export async function insertAccount(
     email_verified: account.email_verified ?? false,
     claims,
     disabled_at: disabled ? now : null,
+    devices_reset_at: null,
     created_at: now,
     updated_at: now,
   };

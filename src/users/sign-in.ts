@@ -4,10 +4,18 @@ import type { Requester } from '../events/index.ts';
 import { levelOf } from '../protocol/acr.ts';
 import { OAuthError, tooManyRequests, type Explanation } from '../protocol/error.ts';
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
-import { ACCOUNT_LIMIT, ACCOUNT_PAUSE, delayAfter, FADES_AFTER, PASSWORD_POLICY } from '../protocol/throttle.ts';
+import {
+  blockedUntil,
+  FADES_AFTER,
+  NAME_POLICY,
+  ONLY_COUNTED,
+  PASSWORD_POLICY,
+  type Failures,
+  type Lane,
+} from '../protocol/throttle.ts';
 import * as failures from '../store/failures.ts';
 import * as users from '../store/users.ts';
-import { knownDevice, readDevice } from './device.ts';
+import { knownDevices, readDevice } from './device.ts';
 
 export interface Credentials {
   /** Username or e-mail address. */
@@ -44,41 +52,60 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
   // The throttle is read inside the turn: of many guesses at once, no more are heard than have a turn.
   return deps.passwords.turn(async () => {
     const now = deps.clock();
+    const since = secondsAfter(now, -FADES_AFTER);
     const user = await users.findForSignIn(deps.db, credentials.username);
-    const account = user?.sub ?? nobody(deps, credentials.username);
-    const device = user && readDevice(deps.secrets, credentials.device, user.sub, now);
-    const keys = {
-      account: `password:${account}`,
-      lane: `password:${account}:${device === undefined ? by.network : `device:${device}`}`,
-    };
-    const failed = await failures.read(deps.db, Object.values(keys), secondsAfter(now, -FADES_AFTER));
-    refuseTooMany(failed, keys, { known: device !== undefined, sub: user?.sub }, now);
+    const device = user && readDevice(deps.secrets, credentials.device, user, now);
+    const known = user && device !== undefined ? `${user.sub}:device:${device}` : undefined;
+    const lanes = lanesOf(deps, credentials.username, known, by);
+    const keys = lanes.map(({ key }) => key);
+    let failed = await failures.read(deps.db, keys, since);
+    refuseTooMany(failed, lanes, user?.sub, now);
+    // Where none failed, those at the same time are no more than have their turn, and a success writes nothing.
+    const suspected = failed.size > 0;
+    if (suspected) {
+      const reservation = await failures.reserve(deps.db, lanes, now, since);
+      ({ failed } = reservation);
+      if (!reservation.granted) refuseTooMany(failed, lanes, user?.sub, now);
+    }
 
     const matches = await deps.passwords.verify(user?.phc ?? null, credentials.password);
     if (!user || !matches || user.disabled_at !== null) {
-      await failures.count(deps.db, Object.values(keys), now, secondsAfter(now, -FADES_AFTER));
+      if (!suspected) await failures.count(deps.db, keys, now, since);
       const cause = user ? (matches ? 'disabled account' : 'wrong password') : 'unknown account';
       throw new OAuthError('invalid_credentials', 'the username or the password is not right', {
         cause,
         ...explanationOf(user, cause, credentials.username),
       });
     }
-    if (failed.size > 0) await failures.forget(deps.db, Object.values(keys));
+    if (suspected) await failures.forget(deps.db, keys);
     if (user.phc !== null && deps.passwords.isOutdated(user.phc)) {
       await users.rehash(deps.db, user.sub, user.phc, await deps.passwords.hash(credentials.password));
     }
-    const cookie = knownDevice(deps.secrets, deps.random, user.sub, now);
+    const cookie = knownDevices(deps.secrets, deps.random, credentials.device, user, now);
     const { sub, username, password_changed_at } = user;
     return { sub, username, amr: PASSWORD, acr: levelOf(PASSWORD), password_changed_at, device: cookie };
   });
 }
 
 /**
- * The account that a name without one stands for. People type passwords for their names: under a key of ours nobody who reads
- * the counts can try words against them. After a change of SECRET_KEYS such a name has its free attempts again.
+ * What a guess is counted under: the name as it was typed, from this network; or for a browser that signed in to the account
+ * before, that browser alone. Never the account: from a count that its names share, anybody could tell that they are of one
+ * person. People type passwords for their names: under a key of ours nobody who reads the counts can try words
+ * against them. After a change of SECRET_KEYS each name has its free attempts again.
  */
-const nobody = ({ secrets }: Needs, typed: string): string =>
-  `?${secrets.mac('typed-name', [users.fold(typed)]).toString('base64url')}`;
+function lanesOf(
+  { secrets }: Needs,
+  typed: string,
+  device: string | undefined,
+  by: Requester,
+): readonly [own: Lane, name: Lane] {
+  const name = `password:${secrets.mac('typed-name', [users.fold(typed)]).toString('base64url')}`;
+  const own = device === undefined ? `${name}:${by.network}` : `password:${device}`;
+  return [
+    { key: own, policy: PASSWORD_POLICY },
+    { key: name, policy: device === undefined ? NAME_POLICY : ONLY_COUNTED },
+  ];
+}
 
 /**
  * For the operator alone. What was typed for a name that nobody has is not kept: people type passwords there.
@@ -99,27 +126,21 @@ function explanationOf(
   return { check: 'account', expected: 'an account that is not disabled', received: `${username}, disabled`, sub };
 }
 
-/** No hard lock: a delay for this network or device, and a crawl for strangers once an account is under attack. */
+/** No hard lock: a delay for this network or device, and a crawl for strangers once a name is under attack. */
 function refuseTooMany(
-  failed: ReadonlyMap<string, failures.Failures>,
-  keys: { account: string; lane: string },
-  { known, sub }: { known: boolean; sub: string | undefined },
+  failed: ReadonlyMap<string, Failures>,
+  lanes: readonly [own: Lane, name: Lane],
+  sub: string | undefined,
   now: Date,
 ): void {
-  const lane = failed.get(keys.lane);
-  const account = failed.get(keys.account);
-  const free = [now];
-  if (lane) free.push(secondsAfter(lane.last_at, delayAfter(lane.count, PASSWORD_POLICY)));
-  if (account && !known && account.count >= ACCOUNT_LIMIT) free.push(secondsAfter(account.last_at, ACCOUNT_PAUSE));
-  const until = free.reduce((latest, time) => (time > latest ? time : latest));
-  if (until > now) {
-    const retry_after = Math.max(1, secondsUntil(until, now));
-    throw tooManyRequests('too many failed attempts, wait and try again', {
-      retry_after,
-      check: 'sign_in_attempts',
-      expected: `a pause until ${until.toISOString()}`,
-      received: `failed before: ${lane?.count ?? 0} from this network or device, ${account?.count ?? 0} in all`,
-      sub,
-    });
-  }
+  const until = blockedUntil(failed, lanes, now);
+  if (until === undefined) return;
+  const [own, name] = lanes.map(({ key }) => failed.get(key)?.count ?? 0);
+  throw tooManyRequests('too many failed attempts, wait and try again', {
+    retry_after: Math.max(1, secondsUntil(until, now)),
+    check: 'sign_in_attempts',
+    expected: `a pause until ${until.toISOString()}`,
+    received: `failed before: ${own} from this network or device, ${name} in all`,
+    sub,
+  });
 }

@@ -229,6 +229,35 @@ test('RFC 8628 §5.1: guessing user codes is slowed down, and ends', async () =>
   expect((await enter(user_code, guesser)).statusCode).toBe(303);
 });
 
+describe('RFC 8628 §5.1: of sixty user codes at once no more are compared than are free', () => {
+  /** Sends codes at once; how many were compared, and how many refused. */
+  async function guess(codes: readonly string[], from: (n: number) => TestBrowser): Promise<number[]> {
+    const tokens = await Promise.all(codes.map(async (_, n) => formTokenOf(await from(n).get('/device'))));
+    const answers = await Promise.all(
+      codes.map((user_code, n) => from(n).post('/device', { user_code, form_token: tokens[n]! })),
+    );
+    return [303, 400, 429].map((status) => answers.filter(({ statusCode }) => statusCode === status).length);
+  }
+  const WRONG = Array.from({ length: 60 }, (_, n) => `BBBB-BB${'BCDFGHJKLMNPQRSTVWXZ'[n % 20]}B`);
+
+  test('of one browser, and what is right leaves the count as it was', async () => {
+    at.clock.advance(86_401);
+    const guesser = new TestBrowser(at);
+    await guesser.get('/device');
+    const { user_code } = await start();
+    for (let n = 0; n < 4; n += 1) expect((await enter('BBBB-BBBB', guesser)).statusCode).toBe(400);
+    // With a code of their own nobody starts to count again.
+    for (let n = 0; n < 3; n += 1) expect((await enter(user_code, guesser)).statusCode).toBe(303);
+    expect(await guess(WRONG, () => guesser)).toEqual([0, 1, 59]);
+  });
+
+  test('of one network, by browsers that throw their cookies away', async () => {
+    at.clock.advance(86_401);
+    const browsers = WRONG.map(() => new TestBrowser(at));
+    expect(await guess(WRONG, (n) => browsers[n]!)).toEqual([0, 30, 30]);
+  });
+});
+
 test('RFC 8628 §4: discovery names the endpoint and the grant', async () => {
   const metadata = (await at.app.inject('/.well-known/openid-configuration')).json<{
     grant_types_supported: string[];

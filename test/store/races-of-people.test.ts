@@ -274,6 +274,33 @@ describe('counters', () => {
     expect([...read.values()].map(({ count }) => count)).toEqual([100, 100, 100]);
   });
 
+  test('R9: of sixty guesses reserved at once, in two lanes, as many are granted as are free in both, and no others count', async () => {
+    const now = at.clock.now();
+    const lanes = [
+      { key: 'narrow', policy: { free: 5, first: 1, longest: 900 } },
+      { key: 'a wide one', policy: { free: 30, first: 1, longest: 300 } },
+    ];
+    const since = new Date(now.getTime() - 1000);
+    const reservations = await atOnce(60, (index) =>
+      failures.reserve(at.deps.db, index % 2 === 0 ? lanes : lanes.toReversed(), now, since),
+    );
+    expect(reservations.filter(({ granted }) => granted)).toHaveLength(5);
+    const keys = lanes.map(({ key }) => key);
+    const counts = async () => [...(await failures.read(at.deps.db, keys, since)).values()].map(({ count }) => count);
+    expect(await counts()).toEqual([5, 5]);
+    // One is heard when the delay is over, and one alone.
+    const later = new Date(now.getTime() + 1000);
+    const next = await atOnce(10, () => failures.reserve(at.deps.db, lanes, later, since));
+    expect(next.filter(({ granted }) => granted)).toHaveLength(1);
+    await failures.giveBack(at.deps.db, keys);
+    expect(await counts()).toEqual([5, 5]);
+    await Promise.all([
+      ...Array.from({ length: 10 }, () => failures.forget(at.deps.db, keys)),
+      ...Array.from({ length: 10 }, () => failures.reserve(at.deps.db, lanes, later, since)),
+      ...Array.from({ length: 10 }, () => failures.giveBack(at.deps.db, keys.toReversed())),
+    ]);
+  });
+
   test('R9: of forty wrong passwords at once no more are heard than are free and have a turn', async () => {
     const user = await aUser(at);
     const fields = { username: user.username, password: 'not the right password' };
@@ -282,7 +309,8 @@ describe('counters', () => {
     expect(heard + refused).toBe(40);
     expect(heard).toBeGreaterThanOrEqual(5);
     expect(heard).toBeLessThanOrEqual(5 + 2);
-    const read = await failures.read(at.deps.db, [`password:${user.sub}`], new Date(0));
-    expect(read.get(`password:${user.sub}`)?.count).toBe(heard);
+    const name = `password:${at.deps.secrets.mac('typed-name', [user.username]).toString('base64url')}`;
+    const read = await failures.read(at.deps.db, [name], new Date(0));
+    expect(read.get(name)?.count).toBe(heard);
   });
 });

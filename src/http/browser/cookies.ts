@@ -12,7 +12,8 @@ export interface Cookies {
   clear(reply: FastifyReply, name: CookieName): void;
 }
 
-const MAX_LENGTH = 256;
+// Of the longest, with five people's entries.
+const MAX_LENGTH = 512;
 
 /**
  * `__Host-` on https: no other host can set or read them, and no path hides one behind another. Two servers on localhost

@@ -86,6 +86,34 @@ test('ASVS 6.3.1: every door that takes a secret counts, whichever method carrie
   }
 });
 
+test('ASVS 6.3.1: of 140 guesses at once no more are compared than are free, by two processes together', async () => {
+  const other = await testApp({ database: at.database, clock: at.clock });
+  const client = await aService(at);
+  const processes = [at, other];
+  for (const process of processes) expect((await ask(client, undefined, process)).statusCode).toBe(200);
+  const answers = await Promise.all(
+    Array.from({ length: 140 }, (_, n) => ask(wrong(client), undefined, processes[n % 2])),
+  );
+  const compared = answers.filter(({ statusCode }) => statusCode === 401);
+  expect(compared).toHaveLength(20);
+  expect(answers.filter(({ statusCode }) => statusCode === 429)).toHaveLength(120);
+  for (const process of processes) expect((await ask(client, undefined, process)).statusCode).toBe(429);
+  await other.close();
+});
+
+test('ASVS 6.3.1: the right one among guesses at once is heard only as one of those that are free', async () => {
+  const client = await aService(at);
+  const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => ask(n < 59 ? wrong(client) : client)));
+  expect(answers.filter(({ statusCode }) => statusCode === 401)).toHaveLength(20);
+  expect(answers.at(-1)!.statusCode).toBe(429);
+});
+
+test('interoperability: any number of right secrets at once are heard', async () => {
+  const client = await aService(at);
+  const answers = await Promise.all(Array.from({ length: 100 }, () => ask(client)));
+  expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
+});
+
 test('decided: failures are counted in the database: another process goes on from there', async () => {
   const other = await testApp({ database: at.database, clock: at.clock });
   const client = await aService(at);
