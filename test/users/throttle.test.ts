@@ -296,7 +296,7 @@ test('races: once one failed each guess is counted before it is looked at, by se
   verifyFast();
   await fail(user, from, 1);
   const processes = [createPasswordHasher(undefined, undefined, 8), createPasswordHasher(undefined, undefined, 8)];
-  const verify = vi.fn(async () => false);
+  const verify = vi.fn<() => Promise<boolean>>(async () => false);
   const apps = await Promise.all(processes.map((each) => buildApp({ ...at.deps, passwords: { ...each, verify } })));
   try {
     const answers = await Promise.all(
