@@ -7,8 +7,8 @@ import type { Access, Reach } from './remote.ts';
 /** What a command works on. */
 export interface Opened {
   deps: Deps;
-  /** Applies the migrations that are missing; returns their names. */
-  migrate(): Promise<string[]>;
+  /** Applies the migrations that are missing; returns their names. `onWait` is told who is in the way. */
+  migrate(onWait: (what: string) => void): Promise<string[]>;
   /** For people: where the data is. */
   place: string;
   /** The file with the keys of a server that is given none, whether or not it is there. */

@@ -4,11 +4,13 @@ import { table } from './output.ts';
 
 const apply: Leaf = {
   summary: 'apply the migrations that are missing',
+  explanation:
+    'Servers may go on meanwhile. Who uses a table for long, such as pg_dump, is waited for, without holding up requests.',
   examples: ['migrate', 'migrate status'],
   run: ({ open }) =>
     open(
       async ({ migrate, place }) => {
-        const applied = await migrate();
+        const applied = await migrate((what) => process.stderr.write(`waiting: ${what}\n`));
         const text = applied.length === 0 ? `Nothing to do: ${place} is up to date.` : applied.join('\n');
         return { json: { applied }, ids: applied, text };
       },

@@ -4,7 +4,7 @@ import { addressOf } from '../config/database-url.ts';
 import type { Deps } from '../deps.ts';
 import { attachPostgres, startPostgres, type RunningPostgres } from '../platform/postgres/index.ts';
 import { openDb, type Connection, type Db } from '../store/db.ts';
-import { migrate, pendingMigrations } from '../store/migrate.ts';
+import { migrate, MIGRATION_LOCK_MS, pendingMigrations, type OnWait } from '../store/migrate.ts';
 
 /** A database to work on, and how to let go of it. */
 export interface Database {
@@ -57,10 +57,10 @@ export async function prepareSchema(config: Config, connection: Connection, db: 
 }
 
 /** Migrations get a connection of their own: they may take longer than any request. */
-export async function migrateWith(connection: Connection): Promise<string[]> {
-  const db = openDb(connection, { max: 1, statementTimeout: 0 });
+export async function migrateWith(connection: Connection, onWait?: OnWait): Promise<string[]> {
+  const db = openDb(connection, { max: 1, statementTimeout: 0, lockTimeout: MIGRATION_LOCK_MS, heartbeat: 0 });
   try {
-    return await migrate(db);
+    return await migrate(db, onWait);
   } finally {
     await db.destroy();
   }

@@ -171,7 +171,7 @@ export async function open<T>(work: (opened: Opened) => Promise<T>, { schema }: 
     const { deps, close } = await openDeps(config, connection, { log, connections: 4 });
     try {
       if (schema !== 'any') await prepareSchema(config, connection, deps.db);
-      const migrate = (): Promise<string[]> => migrateWith(connection);
+      const migrate = (onWait: (what: string) => void): Promise<string[]> => migrateWith(connection, onWait);
       return await work({ deps, migrate, place, secretFile, machineTime: disciplinedClock().now });
     } finally {
       await close();
