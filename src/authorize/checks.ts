@@ -20,7 +20,7 @@ import { parsePrompt } from '../protocol/prompt.ts';
 import { isWebUri } from '../protocol/redirect-uri.ts';
 import { kindOf, listOf } from '../protocol/redaction.ts';
 import { narrowScope, parseResource, requireKnown } from '../protocol/resource.ts';
-import { OPENID, parseScope, scopeForPerson } from '../protocol/scope.ts';
+import { OPENID, parseScope, scopeForPerson, scopeOpenTo } from '../protocol/scope.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import type { Client } from '../store/clients.ts';
 import { sectorOf } from '../protocol/sector.ts';
@@ -144,8 +144,10 @@ export const checks = {
     const acr_claim = sent?.id_token['acr'];
     const sub = sent?.id_token['sub'];
     const contexts = readContexts(deps.config.ACR_VALUES);
-    const isOpenid = parseScope(get('scope')).includes(OPENID) && client.scope.includes(OPENID);
-    const tellable = isOpenid ? claimsOpenedBy(client.scope, await deps.directory.scopes()) : new Set<string>();
+    const known = await deps.directory.scopes();
+    const open = scopeOpenTo(client, known, 'person');
+    const isOpenid = parseScope(get('scope')).includes(OPENID) && open.includes(OPENID);
+    const tellable = isOpenid ? claimsOpenedBy(open, known) : new Set<string>();
     return {
       claims: sent && narrowClaimsRequest(sent, tellable),
       acr: requestedAcr(acr_claim, get('acr_values'), client.default_acr_values, contexts),

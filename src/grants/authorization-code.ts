@@ -4,14 +4,15 @@ import { record } from '../events/index.ts';
 import { invalidGrant, invalidScope, invalidTarget, type Explanation, type OAuthError } from '../protocol/error.ts';
 import { parseVerifier } from '../protocol/pkce.ts';
 import { kindOf, listOf } from '../protocol/redaction.ts';
-import { narrowResource, parseResource, scopesOpenAt } from '../protocol/resource.ts';
+import { isRegisteredRedirectUri } from '../protocol/redirect-uri.ts';
+import { narrowResource, parseResource } from '../protocol/resource.ts';
 import * as authorizationCodes from '../store/authorization-codes.ts';
 import { transact } from '../store/db.ts';
 import { readHandle } from '../store/handle.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
 import { membershipsWanted } from '../tokens/memberships.ts';
 import type { Authorization } from '../tokens/authorization.ts';
-import { authorizationOf, ended, type Grant, type GrantContext } from './grant.ts';
+import { authorizationOf, closed, ended, openScopes, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
   code: z.string().max(512),
@@ -30,13 +31,15 @@ export const authorizationCode: Grant<z.infer<typeof parameters>> = {
     if (!key) throw invalidGrant(DESCRIPTION.unknown, { cause: 'not a code of ours', ...unknownCode(code) });
 
     const refresh = drawRefreshToken(deps, client, key.expires_bucket, now);
+    // Where a client has lost an address, what went there is nobody's to redeem.
+    const isRegistered = isRegisteredRedirectUri(redirect_uri, client.redirect_uris, client.application_type);
     const redemption = {
       code: key,
       client_id: client.client_id,
       redirect_uri,
       code_challenge,
       resource,
-      open_scopes: scopesOpenAt(resource, known),
+      open_scopes: openScopes(context, resource),
       refresh_token: refresh,
       memberships: membershipsWanted(known),
     };
@@ -50,8 +53,10 @@ export const authorizationCode: Grant<z.infer<typeof parameters>> = {
       });
     return {
       resource,
-      spend: async (spending) => authorized(await authorizationCodes.redeem(deps.db, redemption, spending, now)),
-      look: async () => authorized(await authorizationCodes.look(deps.db, redemption, now)),
+      spend: async (spending) =>
+        isRegistered ? authorized(await authorizationCodes.redeem(deps.db, redemption, spending, now)) : undefined,
+      look: async () =>
+        isRegistered ? authorized(await authorizationCodes.look(deps.db, redemption, now)) : undefined,
       refusal: () => refusal(context, redemption, { code, code_verifier }),
     };
   },
@@ -88,11 +93,22 @@ async function refusal(
   const found = await authorizationCodes.explain(deps.db, redemption, false, now);
   if (!found) return invalidGrant(DESCRIPTION.unknown, { cause: 'unknown', ...unknownCode(presented.code) });
   const { why, sub } = found;
-  if (why === 'ready') return undefined;
+  if (why === 'ready') return lostAddress(context, redemption);
   if (why === 'replay') await alarm(context, redemption, found);
   const detail = { cause: why, sub, ...EXPLANATION[why](found, redemption, presented, now) };
-  if (why === 'scope') return invalidScope(DESCRIPTION[why], detail);
+  if (why === 'scope') return closed(context, found.scope) ?? invalidScope(DESCRIPTION[why], detail);
   return why === 'resource' ? invalidTarget(DESCRIPTION[why], detail) : invalidGrant(DESCRIPTION[why], detail);
+}
+
+/** The refusal of a code whose redirect URI its client has lost; undefined where it has not. */
+function lostAddress(
+  { client }: GrantContext,
+  { redirect_uri }: authorizationCodes.Redemption,
+): OAuthError | undefined {
+  if (isRegisteredRedirectUri(redirect_uri, client.redirect_uris, client.application_type)) return undefined;
+  const expected = listOf(client.redirect_uris);
+  const detail = { check: 'code_redirect_uri', expected, received: redirect_uri } as const;
+  return invalidGrant('redirect_uri is not registered for this client any more', detail);
 }
 
 /** A replay ends what the code gave, and is written down in the same transaction. */
@@ -153,7 +169,7 @@ const EXPLANATION: Record<
   }),
   scope: ({ scope }, asked) => ({
     check: 'scope',
-    expected: `of what the resource knows, one: ${listOf(asked.open_scopes ?? [])}`,
+    expected: `of what the resource knows, one: ${listOf(asked.open_scopes)}`,
     received: `granted: ${listOf(scope)}`,
   }),
 };

@@ -11,14 +11,14 @@ import {
 } from '../protocol/error.ts';
 import type { OAuthError } from '../protocol/error.ts';
 import { kindOf } from '../protocol/redaction.ts';
-import { narrowResource, parseResource, scopesOpenAt } from '../protocol/resource.ts';
+import { narrowResource, parseResource } from '../protocol/resource.ts';
 import * as deviceCodes from '../store/device-codes.ts';
 import type { GrantedToPerson } from '../store/granted.ts';
 import { readHandle } from '../store/handle.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
 import { membershipsWanted } from '../tokens/memberships.ts';
 import type { Authorization } from '../tokens/authorization.ts';
-import { authorizationOf, type Grant } from './grant.ts';
+import { authorizationOf, closed, openScopes, type Grant } from './grant.ts';
 
 const parameters = z.object({ device_code: z.string().max(512), resource: z.array(z.string()).optional() });
 
@@ -30,7 +30,7 @@ export const deviceCode: Grant<z.infer<typeof parameters>> = {
     const device = readHandle(device_code);
     if (!device) throw REFUSALS.unknown().explain({ received: kindOf(device_code) });
     const refresh = drawRefreshToken(deps, client, device.expires_bucket, now);
-    const open_scopes = scopesOpenAt(resource, known);
+    const open_scopes = openScopes(context, resource);
     const memberships = membershipsWanted(known);
     const { client_id } = client;
     const poll = { device, client_id, resource, open_scopes, refresh_token: refresh, memberships };
@@ -47,9 +47,10 @@ export const deviceCode: Grant<z.infer<typeof parameters>> = {
       spend: async (spending) => authorized(await deviceCodes.redeem(deps.db, poll, spending, now)),
       look: async () => authorized(await deviceCodes.look(deps.db, poll, now)),
       async refusal() {
-        const why = await deviceCodes.poll(deps.db, poll, now);
+        const { why, scope } = await deviceCodes.poll(deps.db, poll, now);
         if (why === 'ready') return undefined;
-        return REFUSALS[why]().explain({ check: 'device_code', received: `${kindOf(device_code)}: ${why}` });
+        const refused = (why === 'scope' && closed(context, scope ?? [])) || REFUSALS[why]();
+        return refused.explain({ check: 'device_code', received: `${kindOf(device_code)}: ${why}` });
       },
     };
   },

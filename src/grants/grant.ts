@@ -3,12 +3,15 @@ import type { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
 import type { Client } from '../store/clients.ts';
-import type { Explanation, OAuthError } from '../protocol/error.ts';
+import { invalidGrant, type Explanation, type OAuthError } from '../protocol/error.ts';
+import { listOf } from '../protocol/redaction.ts';
+import { scopesOpenAt } from '../protocol/resource.ts';
+import { scopeOpenTo } from '../protocol/scope.ts';
 import type { GrantedToPerson, Spending } from '../store/granted.ts';
 import type { Grant as StoredGrant } from '../store/grants.ts';
 import type { Authorization } from '../tokens/authorization.ts';
 import type { Known } from '../tokens/terms.ts';
-import { claimsFor, requestedClaims } from '../users/claims.ts';
+import { claimsFor, claimsOpenedBy, requestedClaims } from '../users/claims.ts';
 import { membershipsAt, membershipsFor } from '../tokens/memberships.ts';
 
 export type GrantDeps = Pick<
@@ -57,20 +60,47 @@ export const ended = ({
   received: revoked_at ? `one that ended at ${revoked_at.toISOString()}: ${revoked_for}` : 'one that has expired',
 });
 
+type Today = Pick<GrantContext, 'client' | 'known'>;
+
+/** What the client could be given today for a person: what was taken from it, or closed for people, is not given again. */
+const openTo = ({ client, known }: Today): string[] => scopeOpenTo(client, known.scopes, 'person');
+
+/** Of these a grant must have one, for these resources, for anything to be given. */
+export function openScopes(today: Today, resource: readonly string[]): string[] {
+  const there = scopesOpenAt(resource, today.known);
+  const open = openTo(today);
+  return there === null ? open : open.filter((name) => there.includes(name));
+}
+
+/**
+ * The refusal of a grant of which the client may have nothing today: another authorization is what it needs (RFC 6749 §5.2).
+ * Undefined where it may.
+ */
+export function closed(today: Today, granted: readonly string[]): OAuthError | undefined {
+  const open = openTo(today);
+  if (granted.some((name) => open.includes(name))) return undefined;
+  const detail = {
+    check: 'scope',
+    expected: `of ${listOf(open)}, one`,
+    received: `granted: ${listOf(granted)}`,
+  } as const;
+  return invalidGrant('nothing that was granted is open to this client any more', { cause: 'closed', ...detail });
+}
+
 /** The Authorization of a person's grant. */
 export function authorizationOf(
-  { client, known }: Pick<GrantContext, 'client' | 'known'>,
+  { client, known }: Today,
   granted: GrantedToPerson,
   narrowed: Pick<Authorization, 'scope' | 'resource' | 'refresh_token'> & { nonce: string | null },
 ): Authorization {
   const { resource, nonce, refresh_token } = narrowed;
   const { grant_id, sub, sid, auth_time, acr, amr, expires_at } = granted;
   const { scopes, resources } = known;
-  // What was deleted while this request was on its way is not given.
-  const scope = narrowed.scope.filter((name) => scopes.has(name));
+  const open = openTo({ client, known });
+  const scope = narrowed.scope.filter((name) => open.includes(name));
   const told = { ...granted, ...membershipsFor(client, granted, resources) };
   const claims = claimsFor(told, scope, scopes);
-  const requested_claims = requestedClaims(told, granted.requested_claims?.id_token, scopes);
+  const requested_claims = requestedClaims(told, granted.requested_claims?.id_token, claimsOpenedBy(open, scopes));
   const access_token_claims = membershipsAt(resource, granted, resources);
   return {
     client,

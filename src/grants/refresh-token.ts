@@ -4,7 +4,7 @@ import { record } from '../events/index.ts';
 import { invalidGrant, invalidScope, invalidTarget, type Explanation, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { kindOf, listOf } from '../protocol/redaction.ts';
-import { narrowResource, parseResource, scopesOpenAt } from '../protocol/resource.ts';
+import { narrowResource, parseResource } from '../protocol/resource.ts';
 import { isSubset, parseScope } from '../protocol/scope.ts';
 import type { GrantedToPerson } from '../store/granted.ts';
 import { transact } from '../store/db.ts';
@@ -13,7 +13,7 @@ import * as refreshTokens from '../store/refresh-tokens.ts';
 import { deriveAgain, drawSuccessor } from '../tokens/prepare.ts';
 import { membershipsWanted } from '../tokens/memberships.ts';
 import type { Authorization } from '../tokens/authorization.ts';
-import { authorizationOf, ended, type Grant, type GrantContext } from './grant.ts';
+import { authorizationOf, closed, ended, openScopes, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
   refresh_token: z.string().max(512),
@@ -38,7 +38,7 @@ export const refreshToken: Grant<z.infer<typeof parameters>> = {
       client_id: client.client_id,
       scope,
       resource,
-      open_scopes: scopesOpenAt(resource, known),
+      open_scopes: openScopes(context, resource),
       successor,
       retry: successor.retry,
       memberships: membershipsWanted(known),
@@ -74,10 +74,11 @@ interface Given {
  * @throws OAuthError invalid_scope, invalid_target when it asks for more than was granted; nothing is revoked
  */
 async function sameAnswer(
-  { deps, now }: GrantContext,
+  context: GrantContext,
   presented: Parameters<typeof deriveAgain>[1],
   rotation: refreshTokens.Rotation,
 ): Promise<Given | undefined> {
+  const { deps, now } = context;
   const window = deps.config.REFRESH_TOKEN_RETRY_WINDOW;
   if (window === 0) return undefined;
   const retried = await refreshTokens.findRetry(deps.db, rotation, secondsAfter(now, -window), now);
@@ -87,8 +88,11 @@ async function sameAnswer(
     throw invalidScope(DESCRIPTION.scope, EXPLANATION.scope(retried, rotation, now));
   narrowResource(rotation.resource, retried.resource);
   const asked = rotation.scope.length > 0 ? rotation.scope : retried.scope;
-  if (rotation.open_scopes && !asked.some((name) => rotation.open_scopes!.includes(name))) {
-    throw invalidScope(DESCRIPTION.other_scope, EXPLANATION.other_scope(retried, rotation, now));
+  if (!asked.some((name) => rotation.open_scopes.includes(name))) {
+    throw (
+      closed(context, retried.scope) ??
+      invalidScope(DESCRIPTION.other_scope, EXPLANATION.other_scope(retried, rotation, now))
+    );
   }
   return { granted: retried, refresh_token };
 }
@@ -119,7 +123,8 @@ async function refusal(
   if (why === 'ready') return undefined;
   if (why === 'reuse') await alarm(context, rotation, found);
   const detail = { cause: why, sub, ...EXPLANATION[why](found, rotation, now) };
-  if (why === 'scope' || why === 'other_scope') return invalidScope(DESCRIPTION[why], detail);
+  if (why === 'other_scope') return closed(context, found.scope) ?? invalidScope(DESCRIPTION[why], detail);
+  if (why === 'scope') return invalidScope(DESCRIPTION[why], detail);
   return why === 'resource' ? invalidTarget(DESCRIPTION[why], detail) : invalidGrant(DESCRIPTION[why], detail);
 }
 
@@ -155,7 +160,7 @@ const EXPLANATION: Record<Reason, (found: Found, asked: refreshTokens.Rotation, 
   scope: ({ scope }, asked) => ({ check: 'scope', expected: listOf(scope), received: listOf(asked.scope) }),
   other_scope: ({ scope }, asked) => ({
     check: 'scope',
-    expected: `of what the resource knows, one: ${listOf(asked.open_scopes ?? [])}`,
+    expected: `of what the resource knows, one: ${listOf(asked.open_scopes)}`,
     received: listOf(asked.scope.length > 0 ? asked.scope : scope),
   }),
   resource: ({ resource }, asked) => ({

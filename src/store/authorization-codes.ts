@@ -106,8 +106,8 @@ export interface Redemption {
   /** The challenge that the presented verifier answers. */
   code_challenge: string | null;
   resource: readonly string[];
-  /** Of these the grant must have one, for the resources asked for; null when any will do. */
-  open_scopes: readonly string[] | null;
+  /** Of these the grant must have one: what its client may have today, for the resources asked for. */
+  open_scopes: readonly string[];
   /** The refresh token to give, and how long it may lie unused; null when the client gets none. */
   refresh_token: { hash: Buffer; expires_at: Date } | null;
   memberships: MembershipsWanted;
@@ -123,7 +123,7 @@ const isGood = (r: Redemption, now: Date): Prepared => prepared`
   and c.used_at is null and c.expires_at > ${now}
   -- In words that no index has: before there are statistics, the planner would read every live grant.
   and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now} and ${r.resource}::text[] <@ g.resource
-  and (${r.open_scopes}::text[] is null or g.scope && ${r.open_scopes}::text[])`;
+  and g.scope && ${r.open_scopes}::text[]`;
 
 const NONCE = prepared`c.nonce`;
 

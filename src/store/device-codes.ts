@@ -110,8 +110,8 @@ export interface Poll {
   device: HandleKey;
   client_id: string;
   resource: readonly string[];
-  /** Of these the grant must have one, for the resources asked for; null when any will do. */
-  open_scopes: readonly string[] | null;
+  /** Of these the grant must have one: what its client may have today, for the resources asked for. */
+  open_scopes: readonly string[];
   refresh_token: { hash: Buffer; expires_at: Date } | null;
   memberships: MembershipsWanted;
 }
@@ -120,7 +120,7 @@ export interface Poll {
 const isGood = (p: Poll, now: Date): Prepared => prepared`
   d.client_id = ${p.client_id} and d.used_at is null and d.expires_at > ${now}
   and g.revoked_at is null and g.expires_at > ${now} and ${p.resource}::text[] <@ g.resource
-  and (${p.open_scopes}::text[] is null or g.scope && ${p.open_scopes}::text[])`;
+  and g.scope && ${p.open_scopes}::text[]`;
 
 /**
  * Claims an approved code and writes its refresh token, and the access token that was made, in one statement. Undefined
@@ -169,13 +169,13 @@ export type PollRefusal =
 /** Seconds that each poll too early adds to the interval (RFC 8628 §3.5). */
 const SLOWER_BY = 5;
 
-/** Why a poll gave nothing, counting it: one that came before the interval was over lengthens it. */
+/** Why a poll gave nothing, with the scope of the grant there is, counting it: one that came too early lengthens the interval. */
 export async function poll(
   db: Db,
   { device, client_id, resource, open_scopes }: Poll,
   now: Date,
-): Promise<PollRefusal> {
-  const { rows } = await sql<{ why: PollRefusal }>`
+): Promise<{ why: PollRefusal; scope: string[] | null }> {
+  const { rows } = await sql<{ why: PollRefusal; scope: string[] | null }>`
     with before as (
       select *, polled_at is not null and polled_at > ${now}::timestamptz - make_interval(secs => poll_interval) as early
       from device_codes
@@ -195,8 +195,8 @@ export async function poll(
       -- Nothing stands in its way: it was approved this very moment, or can be redeemed on other terms.
       when live.grant_id is not null then 'ready'
       when early then 'slow_down'
-      else 'pending' end as why
+      else 'pending' end as why, live.scope
     from before left join grants live on live.expires_bucket = before.expires_bucket
       and live.grant_id = before.grant_id and live.revoked_at is null and live.expires_at > ${now}`.execute(db);
-  return rows[0]?.why ?? 'unknown';
+  return rows[0] ?? { why: 'unknown', scope: null };
 }

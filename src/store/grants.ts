@@ -1,5 +1,6 @@
 /** Grants: the root row of one authorization. `revoked_at` on it ends its code, its refresh tokens and its access tokens. */
 import { sql, type RawBuilder, type Selectable } from 'kysely';
+import { OFFLINE_ACCESS } from '../protocol/scope.ts';
 import type { AuditRow } from './audit-log.ts';
 import type { Db, Trx } from './db.ts';
 import { bucketOf, bucketOfId } from './handle.ts';
@@ -165,16 +166,17 @@ export async function revokeNoting(
   );
 }
 
-/** Ends what sessions gave, but for grants with offline_access, which outlive them. Returns how many. */
+/**
+ * Ends what sessions gave, but for grants with offline_access, which outlive them where their client still may have it.
+ * Returns how many.
+ */
 export async function revokeOfSessions(trx: Trx, sids: readonly string[], why: RevokedFor, now: Date): Promise<number> {
-  const result = await trx
-    .updateTable('grants')
-    .set({ revoked_at: now, revoked_for: why })
-    .where('sid', '=', sql<string>`any(${sids}::text[])`)
-    .where('offline', '=', false)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
+  const { numAffectedRows = 0n } = await sql`
+    update grants g set revoked_at = ${now}, revoked_for = ${why}
+    where g.sid = any(${sids}::text[]) and g.revoked_at is null and not (g.offline and exists (
+      select from clients c join scopes s on s.name = ${OFFLINE_ACCESS} and s.for_people
+      where c.client_id = g.client_id and ${OFFLINE_ACCESS}::text = any(c.scope)))`.execute(trx);
+  return Number(numAffectedRows);
 }
 
 /** Ends everything a person, or a client, was ever granted. Returns how many grants were live. */

@@ -29,8 +29,8 @@ export interface Rotation {
   /** Narrowing: must lie within the grant. */
   scope: readonly string[];
   resource: readonly string[];
-  /** Of these the scope must have one, for the resources asked for; null when any will do. */
-  open_scopes: readonly string[] | null;
+  /** Of these the scope must have one: what its client may have today, for the resources asked for. */
+  open_scopes: readonly string[];
   /** The hash of the token to give, in the same bucket, and how long it may lie unused. */
   successor: { hash: Buffer; expires_at: Date };
   /** From what the successor was derived, when a lost answer may be asked for again; null otherwise. */
@@ -46,7 +46,7 @@ const isGood = (r: Rotation, now: Date): Prepared => prepared`
   and g.client_id is not distinct from ${r.client_id}
   and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now}
   and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource
-  and (${r.open_scopes}::text[] is null or coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[])`;
+  and coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[]`;
 
 /**
  * Spends the token and writes its successor, and the access token that was made, if the client is right, the token unused

@@ -1,11 +1,12 @@
 /** What an operator is told of any token: what it is, whether it is live, and everything that is wrong with it if not. */
 import type { Deps } from '../deps.ts';
+import { scopeOpenTo } from '../protocol/scope.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import * as grants from '../store/grants.ts';
 import { readHandle, type HandleKey } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import * as sessions from '../store/sessions.ts';
-import { BUILT_IN_CLIENT, readSignedJwt, verifyAccessToken } from './verify.ts';
+import { BUILT_IN_CLIENT, isOfPerson, readSignedJwt, verifyAccessToken } from './verify.ts';
 
 /** What can be wrong with a token, each a fact of its own. */
 export const FAULTS = {
@@ -18,6 +19,7 @@ export const FAULTS = {
   grant_gone: 'the grant it belongs to is kept no longer',
   session_ended: 'the session it belongs to has ended',
   client_deleted: 'its client is no longer registered',
+  scope_closed: 'its client may have nothing of its scope any more',
   key_retired: 'the key that signed it counts no longer',
 } as const;
 
@@ -63,6 +65,7 @@ async function inspectJwt(deps: Needs, token: string, now: Date): Promise<Inspec
     revoked: gid === undefined && (await accessTokens.isRevoked(deps.db, jti)),
     ...(gid !== undefined && grantFaults(grant, now)),
     client_deleted: await isDeleted(deps, client_id),
+    scope_closed: await isClosed(deps, client_id, scope, isOfPerson(claims)),
   });
   const active = (await verifyAccessToken(deps, token, now)) !== undefined;
   return {
@@ -93,6 +96,7 @@ async function inspectOpaque(deps: Needs, token: string, key: HandleKey, now: Da
     ...(grant_id !== null && grantFaults(grant, now)),
     session_ended: grant_id === null && row.sid !== null && (!session || session.ended_at !== null),
     client_deleted: await isDeleted(deps, client_id),
+    scope_closed: await isClosed(deps, client_id, scope, grant_id !== null || sub !== client_id),
   });
   const active = (await verifyAccessToken(deps, token, now)) !== undefined;
   return {
@@ -115,12 +119,14 @@ async function inspectRefreshToken(deps: Needs, key: HandleKey, now: Date): Prom
   const row = await refreshTokens.find(deps.db, key);
   if (!row) return undefined;
   const grant = await grants.find(deps.db, row.grant_id);
+  const scope_closed = grant !== undefined && (await isClosed(deps, grant.client_id, grant.scope, true));
   const faults = faultsOf({
     expired: row.expires_at <= now,
     used: row.used_at !== null,
     ...grantFaults(grant, now),
+    scope_closed,
   });
-  const active = (await refreshTokens.findLive(deps.db, key, now)) !== undefined;
+  const active = !scope_closed && (await refreshTokens.findLive(deps.db, key, now)) !== undefined;
   return {
     ...verdict(active, faults, 'grant_gone'),
     kind: 'refresh_token',
@@ -143,6 +149,19 @@ const grantFaults = (grant: grants.Grant | undefined, now: Date): Partial<Record
 
 const isDeleted = async ({ directory }: Needs, client_id: string): Promise<boolean> =>
   client_id !== BUILT_IN_CLIENT && (await directory.client(client_id)) === undefined;
+
+/** May the client have nothing of this scope today? Of one that is gone another fault is told. */
+async function isClosed(
+  { directory }: Needs,
+  client_id: string,
+  scope: readonly string[],
+  ofPerson: boolean,
+): Promise<boolean> {
+  const client = await directory.client(client_id);
+  if (!client || scope.length === 0) return false;
+  const open = scopeOpenTo(client, await directory.scopes(), ofPerson ? 'person' : 'machine');
+  return !scope.some((name) => open.includes(name));
+}
 
 const faultsOf = (found: Partial<Record<Fault, boolean>>): Fault[] =>
   (Object.keys(FAULTS) as Fault[]).filter((fault) => found[fault] === true);

@@ -1,7 +1,7 @@
 /** Introspection (RFC 7662): what a token means, told only to whom it concerns. */
 import type { Deps } from '../deps.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
-import { formatScope } from '../protocol/scope.ts';
+import { formatScope, scopeOpenTo } from '../protocol/scope.ts';
 import type { Client } from '../store/clients.ts';
 import { readHandle } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
@@ -24,12 +24,16 @@ export async function introspect(deps: Needs, client: Client, token: string, now
   const refresh = handle && (await refreshTokens.findLive(deps.db, handle, now));
   // A refresh token concerns nobody but the client that holds it.
   if (!refresh || refresh.client_id !== client.client_id) return INACTIVE;
+  const open = scopeOpenTo(client, await deps.directory.scopes(), 'person');
+  const scope = refresh.scope.filter((name) => open.includes(name));
+  // It would be refused.
+  if (scope.length === 0) return INACTIVE;
   return {
     active: true,
     iss: deps.config.ISSUER,
     sub: subjectFor(deps, client, refresh.sub),
     client_id: refresh.client_id,
-    scope: formatScope(refresh.scope),
+    scope: formatScope(scope),
     iat: numericDate(refresh.iat),
     exp: numericDate(refresh.exp),
     gid: refresh.grant_id,

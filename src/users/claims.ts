@@ -20,13 +20,16 @@ export const claimsFor = (person: Person, scope: readonly string[], known: Scope
   pickClaims(allOf(person), claimsOpenedBy(scope, known));
 
 /**
- * The claims about a person that were asked for by name (§5.5): those that some scope may tell, each only with a value
- * that was asked for, where one was.
+ * The claims about a person that were asked for by name (§5.5): those that the client's scope could tell it today, each only
+ * with a value that was asked for, where one was.
  */
-export function requestedClaims(person: Person, requests: ClaimRequests | undefined, known: Scopes): Claims {
+export function requestedClaims(
+  person: Person,
+  requests: ClaimRequests | undefined,
+  tellable: ReadonlySet<string>,
+): Claims {
   if (requests === undefined) return {};
   const all = allOf(person);
-  const tellable = claimsOpenedBy(known.keys(), known);
   const names = Object.entries(requests).flatMap(([name, { value, values }]) => {
     const wanted = (one: unknown): boolean => isDeepStrictEqual(one, all[name]);
     const fits = (value === undefined || wanted(value)) && (values === undefined || values.some(wanted));

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts';
 import { MEMBERSHIP_CLAIMS, type Claims } from '../protocol/claims.ts';
 import { insufficientScope, invalidToken, type OAuthError } from '../protocol/error.ts';
 import { listOf } from '../protocol/redaction.ts';
-import { OPENID } from '../protocol/scope.ts';
+import { OPENID, scopeOpenTo } from '../protocol/scope.ts';
 import { membershipsFor } from '../tokens/memberships.ts';
 import { subjectFor } from '../tokens/subject.ts';
 import { userinfoFor } from '../tokens/userinfo-token.ts';
@@ -42,8 +42,9 @@ export async function userinfo(deps: Needs, access_token: string, now: Date): Pr
   const [known, resources] = [await deps.directory.scopes(), await deps.directory.resources()];
   const person = { ...user, ...membershipsFor(token, user, resources) };
   const requests = token.requested_claims?.userinfo;
-  const claims = { ...claimsFor(person, token.scope, known), ...requestedClaims(person, requests, known) };
   const client = await deps.directory.client(token.client_id);
+  const tellable = claimsOpenedBy(client ? scopeOpenTo(client, known, 'person') : [], known);
+  const claims = { ...claimsFor(person, token.scope, known), ...requestedClaims(person, requests, tellable) };
   // The token of POST /login is our own, and no client's.
   if (token.client_id === BUILT_IN_CLIENT) return { ...claims, sub: user.sub };
   // Deleted this very moment: nobody else is told the real subject.

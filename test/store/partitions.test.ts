@@ -237,7 +237,7 @@ describe('with partitions, from the code to the last day', () => {
     const asked = {
       client_id: client.client_id,
       resource: [],
-      open_scopes: null,
+      open_scopes: ['openid'],
       memberships: { scope: [], resource: [] },
     };
     const given = { hash: sha256('given'), expires_at: now };
