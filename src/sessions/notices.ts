@@ -1,77 +1,91 @@
 /** Telling clients that a session ended (OpenID Connect Back-Channel Logout): one attempt each, and what follows from it. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { transact } from '../store/db.ts';
 import * as notices from '../store/logout-notices.ts';
 import { issueLogoutToken } from '../tokens/logout-token.ts';
+import { backOff, createLanes, FIRST_RETRY, type Lanes } from './lanes.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'clientKeys' | 'random' | 'fetch' | 'log' | 'clock'>;
 
-/** Deliveries under way at once, and how many of them one client may hold up. */
-const LANES = 10;
-const LANES_OF_ONE = 2;
 /** Seconds a process has for a notice before others may take it over: longer than any fetch may last. */
 const LEASE = 60;
 /** Attempts until a notice is put aside. The last comes about three hours after the first. */
 const ATTEMPTS = 10;
-
-/** Seconds until the next try: 20, 40, 80, … */
-const backOff = (attempts: number): number => 10 * 2 ** attempts;
+/** Milliseconds after which a delivery is slow; as often what became due meanwhile is looked for. */
+const PATIENCE_MS = 1000;
 
 /**
  * Delivers everything that is due, the next as soon as one is done: nobody waits for a slow client but itself. Returns how
- * many were taken.
+ * many were taken. `lanes` remember from one call to the next which clients are slow or fail.
  */
-export async function deliverNotices(deps: Needs): Promise<number> {
-  const underWay = new Map<Promise<void>, string>();
-  const take = (): Promise<notices.Due | undefined> => {
-    const busy = [...Map.groupBy(underWay.values(), (client_id) => client_id)]
-      .filter(([, deliveries]) => deliveries.length >= LANES_OF_ONE)
-      .map(([client_id]) => client_id);
-    const now = deps.clock();
-    return notices.take(deps.db, busy, secondsAfter(now, LEASE), now);
+export async function deliverNotices(
+  deps: Needs,
+  lanes: Lanes = createLanes(),
+  patience_ms = PATIENCE_MS,
+): Promise<number> {
+  const underWay = new Set<Promise<void>>();
+  const send = async (notice: notices.Due): Promise<void> => {
+    const delivery = lanes.start(notice.client_id);
+    const patience = setTimeout(() => lanes.delayed(delivery), patience_ms);
+    let rest = false;
+    try {
+      rest = await deliver(deps, notice, deps.clock());
+    } catch (error) {
+      deps.log.warn({ err: error }, 'a notice could not be settled; it is sent again');
+    } finally {
+      clearTimeout(patience);
+      lanes.done(delivery, { rest }, deps.clock());
+    }
   };
   try {
     for (let taken = 0; ;) {
       const idle = underWay.size === 0;
-      const notice = underWay.size < LANES ? await take() : undefined;
+      const now = deps.clock();
+      const busy = lanes.busy(now);
+      const notice = busy && (await notices.take(deps.db, busy, secondsAfter(now, LEASE), now));
       if (notice) {
         taken += 1;
-        const delivery: Promise<void> = deliver(deps, notice, deps.clock())
-          .catch((error: unknown) => deps.log.warn({ err: error }, 'a notice could not be settled; it is sent again'))
-          .finally(() => underWay.delete(delivery));
-        underWay.set(delivery, notice.client_id);
+        const sent: Promise<void> = send(notice).finally(() => underWay.delete(sent));
+        underWay.add(sent);
       } else if (idle) return taken;
-      // What ended while we looked may have made room for more.
-      else if (underWay.size > 0) await Promise.race(underWay.keys());
+      // What ended while we looked may have made room for more; a slow one makes room by being slow.
+      else if (underWay.size > 0) await Promise.race([...underWay, sleep(patience_ms, undefined, { ref: false })]);
     }
   } finally {
-    await Promise.all(underWay.keys());
+    await Promise.all(underWay);
   }
 }
 
-async function deliver(deps: Needs, notice: notices.Due, now: Date): Promise<void> {
+/** One attempt. Returns whether the client is to be left alone for a time: it did not answer, or said that it cannot. */
+async function deliver(deps: Needs, notice: notices.Due, now: Date): Promise<boolean> {
   const { notice_id, client_id, attempts, backchannel_logout_uri } = notice;
   const client = await deps.directory.client(client_id);
-  if (!client) return;
+  if (!client) return false;
+  let status: number | undefined;
   try {
     const logout_token = await issueLogoutToken(deps, client, notice, now);
-    const { status } = await deps.fetch(backchannel_logout_uri, {
+    ({ status } = await deps.fetch(backchannel_logout_uri, {
       method: 'POST',
       trusted: client.registered_by === 'operator',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ logout_token }).toString(),
-    });
+    }));
     // §2.8: 200; some frameworks answer 204.
     if (status !== 200 && status !== 204) throw new Error(`the client answered ${status}`);
     await notices.delivered(deps.db, notice_id);
+    return false;
   } catch (error) {
     const dead = attempts >= ATTEMPTS;
     const last_failure = error instanceof Error ? error.message : 'unknown';
     const outcome = { next_at: secondsAfter(now, backOff(attempts)), dead_at: dead ? now : null, last_failure };
+    const rest = status === undefined || status === 429 || status >= 500;
     await notices.failed(deps.db, notice_id, outcome);
+    if (rest) await notices.putOff(deps.db, client_id, { last_failure, first: FIRST_RETRY, most: ATTEMPTS }, now);
     deps.log.warn({ err: error, client_id, attempts, dead }, 'a client could not be told of a sign-out');
+    return rest;
   }
 }
 

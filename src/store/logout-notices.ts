@@ -51,6 +51,27 @@ export async function failed(
   await db.updateTable('logout_notices').set(outcome).where('notice_id', '=', notice_id).execute();
 }
 
+/**
+ * Puts off whatever else is due to a client that cannot be told now, as if each had been tried: one that is away for long is
+ * not tried once a notice. Those in other hands are left to them.
+ */
+export async function putOff(
+  db: Db,
+  client_id: string,
+  { last_failure, first, most }: { last_failure: string; first: number; most: number },
+  now: Date,
+): Promise<void> {
+  await sql`
+    update logout_notices n set attempts = n.attempts + 1, last_failure = ${last_failure},
+      next_at = ${now}::timestamptz + make_interval(secs => ${first}::int * 2 ^ (n.attempts + 1)),
+      dead_at = case when n.attempts + 1 >= ${most}::int then ${now}::timestamptz end
+    from (
+      select notice_id from logout_notices
+      where client_id = ${client_id} and dead_at is null and next_at <= ${now} for update skip locked
+    ) due
+    where n.notice_id = due.notice_id`.execute(db);
+}
+
 /** Forgets what a client was owed: it no longer wants to be told. */
 export async function forget(trx: Trx, client_id: string): Promise<void> {
   await trx.deleteFrom('logout_notices').where('client_id', '=', client_id).execute();

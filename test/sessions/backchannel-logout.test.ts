@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createLanes } from '../../src/sessions/lanes.ts';
 import { deliverNotices } from '../../src/sessions/notices.ts';
 import { setDisabled } from '../../src/users/accounts.ts';
 import { testApp, type TestApp } from '../support/app.ts';
@@ -176,6 +177,86 @@ test('a client that is slow to answer holds up nobody but itself', async () => {
   expect(waiting).toBe(12);
   await other.close();
   slow.close();
+});
+
+/** A receiver of its own, that answers when it is let. */
+async function aReceiver(answers: Promise<number>): Promise<{ host: string; heard: () => number; close: () => void }> {
+  let heard = 0;
+  const receiver = createServer((request, response) => {
+    request.resume();
+    heard += 1;
+    void answers.then((status) => response.writeHead(status).end());
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  return { host, heard: () => heard, close: () => receiver.close() };
+}
+
+/** Owes a client some notices, as many sign-outs would. */
+async function owe(backchannel_logout_uri: string, sessions: number): Promise<string> {
+  const { client_id } = await aClient(at, { backchannel_logout_uri });
+  const now = at.clock.now();
+  const notice = { client_id, sub: 'somebody', attempts: 0, next_at: now, created_at: now };
+  const rows = Array.from({ length: sessions }, (_, session) => ({ ...notice, sid: `session ${session}` }));
+  await at.deps.db.insertInto('logout_notices').values(rows).execute();
+  return client_id;
+}
+const owed = (client_id: string) =>
+  at.deps.db.selectFrom('logout_notices').selectAll().where('client_id', '=', client_id).execute();
+
+test('a dozen clients that are slow to answer delay nobody else’s notices, nor those that become due meanwhile', async () => {
+  let release = (_status: number): void => undefined;
+  const slow = await aReceiver(new Promise((resolve) => (release = resolve)));
+  const other = await testApp({
+    config: { OUTBOUND_ALLOW: [slow.host, new URL(uri).host] },
+    database: at.database,
+    clock: at.clock,
+  });
+  for (let n = 0; n < 12; n += 1) await owe(`http://${slow.host}/${n}`, 3);
+  await owe(uri, 3);
+  const delivering = deliverNotices(other.deps, createLanes(), 10);
+  await expect.poll(() => received.length).toBe(3);
+  await owe(uri, 2);
+  await expect.poll(() => received.length).toBe(5);
+  // Nobody was answered yet, and each has no more lanes than are its own.
+  expect(slow.heard()).toBeLessThanOrEqual(24);
+  release(200);
+  expect(await delivering).toBe(41);
+  await other.close();
+  slow.close();
+});
+
+test('a client that cannot be told is tried once, not once a notice, and again when its back-off is over', async () => {
+  const lanes = createLanes();
+  const away = await owe(uri, 20);
+  status = 503;
+  await deliverNotices(at.deps, lanes);
+  expect(received.length).toBeLessThanOrEqual(2);
+  const tried = await owed(away);
+  expect(new Set(tried.map(({ attempts }) => attempts))).toEqual(new Set([1]));
+  // What comes meanwhile waits for the same; others do not.
+  const before = received.length;
+  await at.deps.db
+    .insertInto('logout_notices')
+    .values({ ...tried[0]!, notice_id: undefined, sid: 'later', attempts: 0, next_at: at.clock.now() })
+    .execute();
+  status = 200;
+  await owe(uri, 1);
+  await deliverNotices(at.deps, lanes);
+  expect(received).toHaveLength(before + 1);
+  expect(await owed(away)).toHaveLength(21);
+  at.clock.advance(20);
+  await deliverNotices(at.deps, lanes);
+  expect(await owed(away)).toEqual([]);
+});
+
+test('a notice that a client refuses is put off alone: its others are tried all the same', async () => {
+  const picky = await owe(uri, 2);
+  status = 400;
+  await deliverNotices(at.deps);
+  expect(received).toHaveLength(2);
+  expect((await owed(picky)).map(({ attempts }) => attempts)).toEqual([1, 1]);
+  await at.deps.db.deleteFrom('logout_notices').where('client_id', '=', picky).execute();
 });
 
 test('clients that no longer want to be told do not keep others waiting', async () => {
