@@ -1,16 +1,10 @@
 /** The OpenAPI 3.1 document, from the schemas that check the requests. */
 import { z } from 'zod';
 import { NDJSON } from './list.ts';
-import { answerOf, type Operation } from './operation.ts';
+import { IDEMPOTENCY_KEY, IF_MATCH } from './headers.ts';
+import { answerOf, operationId, type Operation } from './operation.ts';
 import { PROBLEM_CODES, Problem } from './problem.ts';
-
-type Json = Record<string, unknown>;
-
-/** A schema as JSON Schema 2020-12: what is accepted (`input`), or what is answered (`output`). */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
-  return rest;
-}
+import { schemaOf, Schemas, SENT, typeName, type Json } from './schemas.ts';
 
 const problem = z.strictObject({
   type: z.string().describe('`urn:postern:problem:` and a code'),
@@ -40,8 +34,10 @@ export function describeApi(
   issuer: string,
 ): Json {
   const paths: Record<string, Json> = {};
+  const schemas = new Schemas();
+  const refusal = schemas.add('Problem', schemaOf(problem, 'output'));
   for (const operation of operations) {
-    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describeOperation(operation);
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describeOperation(operation, schemas);
   }
   return {
     openapi: '3.1.0',
@@ -54,11 +50,11 @@ export function describeApi(
     servers: [{ url }],
     paths,
     components: {
-      schemas: { Problem: schemaOf(problem, 'output') },
+      schemas: schemas.all(),
       responses: {
         Problem: {
           description: 'A refusal (RFC 9457)',
-          content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+          content: { 'application/problem+json': { schema: refusal } },
         },
       },
       securitySchemes: {
@@ -71,21 +67,13 @@ export function describeApi(
   };
 }
 
-function describeOperation(operation: Operation): Json {
-  const { resource, name, path, summary, scope, status, method } = operation;
-  const answer = answerOf(operation);
+function describeOperation(operation: Operation, schemas: Schemas): Json {
+  const { resource, path, summary, scope, status, method } = operation;
   const body = bodyOf(operation);
   const statuses = operation.kind === 'replace' && operation.replace.creates ? [200, 201] : [status];
-  const lines =
-    operation.kind === 'list' && operation.list.exports
-      ? { [NDJSON]: { schema: schemaOf(resource.item, 'output') } }
-      : {};
-  const content = answer && { content: { 'application/json': { schema: schemaOf(answer, 'output') }, ...lines } };
+  const content = answerContent(operation, schemas);
   return {
-    operationId: `${path
-      .split('/')
-      .filter((part) => part !== '' && !part.startsWith('{'))
-      .join('_')}_${name}`.replaceAll('-', '_'),
+    operationId: operationId(operation),
     summary,
     tags: [resource.path.split('/')[1]],
     security: [{ oauth2: [scope] }],
@@ -95,7 +83,7 @@ function describeOperation(operation: Operation): Json {
         required: method !== 'POST' || !body.safeParse(undefined).success,
         content: {
           [method === 'PATCH' ? 'application/merge-patch+json' : 'application/json']: {
-            schema: bodySchema(operation, body),
+            schema: schemas.add(bodyName(operation), bodySchema(operation, body)),
           },
         },
       },
@@ -107,20 +95,44 @@ function describeOperation(operation: Operation): Json {
   };
 }
 
+/** The content of a success; nothing where it has none. */
+function answerContent(operation: Operation, schemas: Schemas): Json | undefined {
+  const { resource, kind } = operation;
+  const answer = answerOf(operation);
+  if (answer === null) return undefined;
+  const name = typeName(resource.noun);
+  const add = (called: string, schema: z.ZodType): Json => schemas.add(called, schemaOf(schema, 'output'));
+  if (kind !== 'list') {
+    const called = answer === resource.item ? name : `${typeName(operationId(operation))}Answer`;
+    return { content: { 'application/json': { schema: add(called, answer) } } };
+  }
+  const item = add(name, resource.item);
+  const { properties, ...list } = schemaOf(answer, 'output');
+  const schema = { ...list, properties: { ...(properties as Json), items: { type: 'array', items: item } } };
+  const lines = operation.list.exports ? { [NDJSON]: { schema: item } } : {};
+  return { content: { 'application/json': { schema: schemas.add(`${name}List`, schema) }, ...lines } };
+}
+
+/** `ClientCreate`, `ClientReplace`, `ClientUpdate`, and an action's own. */
+const bodyName = (operation: Operation): string =>
+  operation.kind === 'action'
+    ? `${typeName(operationId(operation))}Body`
+    : `${typeName(operation.resource.noun)}${typeName(operation.kind)}`;
+
 function bodyOf(operation: Operation): z.ZodType | undefined {
   if (operation.kind === 'create') return operation.create.body;
   if (operation.kind === 'action') return operation.action.body;
   return operation.kind === 'replace' || operation.kind === 'update' ? operation.replace.body : undefined;
 }
 
-/** A merge patch (RFC 7396) names what changes: nothing is required, and null takes a member away. */
+/** A merge patch (RFC 7396) names what changes: nothing is required, and null takes away what need not be there. */
 function bodySchema({ method }: Operation, body: z.ZodType): Json {
   const schema = schemaOf(body, 'input');
   if (method !== 'PATCH') return schema;
-  const { required: _, properties = {}, ...rest } = schema;
+  const { required = [], properties = {}, ...rest } = schema;
   const nullable = Object.entries(properties as Json).map(([name, member]) => [
     name,
-    { anyOf: [member, { type: 'null' }] },
+    (required as string[]).includes(name) ? member : { anyOf: [member, { type: 'null' }] },
   ]);
   return { ...rest, properties: Object.fromEntries(nullable) as Json };
 }
@@ -135,13 +147,21 @@ const pathParameters = (path: string): Json[] =>
 
 function queryParameters(operation: Operation): Json[] {
   if (operation.kind !== 'list') return [];
-  const { properties = {} } = schemaOf(operation.query, 'input') as { properties?: Json };
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
+  return Object.entries(operation.query.shape).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    schema: parameterOf(schema as z.ZodType),
+  }));
 }
 
-const TEXT = { type: 'string', maxLength: 255 };
+/** A parameter as what it means: a number, not its digits. */
+function parameterOf(schema: z.ZodType): Json {
+  const meant = schemaOf(schema, 'output');
+  return meant['type'] === 'integer' || meant['type'] === 'boolean' ? meant : schemaOf(schema, 'input', SENT);
+}
 
 function headerParameters({ kind, method }: Operation): Json[] {
-  if (method === 'POST') return [{ name: 'Idempotency-Key', in: 'header', schema: TEXT }];
-  return kind === 'list' || kind === 'get' ? [] : [{ name: 'If-Match', in: 'header', schema: TEXT }];
+  const header = (name: string, pattern: string): Json => ({ name, in: 'header', schema: { type: 'string', pattern } });
+  if (method === 'POST') return [header('Idempotency-Key', IDEMPOTENCY_KEY)];
+  return kind === 'list' || kind === 'get' ? [] : [header('If-Match', IF_MATCH)];
 }

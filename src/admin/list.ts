@@ -13,12 +13,17 @@ const MAX_LIMIT = 200;
 export const NDJSON = 'application/x-ndjson';
 
 /** A whole number as a query spells it. */
-export const count = z
-  .string()
-  .regex(/^\d{1,6}$/, 'must be a whole number')
-  .transform(Number);
+export const count = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^(?:0|[1-9]\d{0,5})$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(least, `must be from ${least} to ${most}`).max(most, `must be from ${least} to ${most}`));
 /** `true` or `false` as a query spells it. */
-export const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+export const flag = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .pipe(z.boolean());
 /** A moment: ISO 8601 with its zone. */
 export const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
@@ -28,7 +33,7 @@ export function queryOf({ filters, sorts, estimate }: List): z.ZodObject {
   const spellings = names.flatMap((name) => [name, `-${name}`]);
   return z.strictObject({
     ...filters.partial().shape,
-    limit: count.refine((limit) => limit >= 1 && limit <= MAX_LIMIT, `must be from 1 to ${MAX_LIMIT}`).optional(),
+    limit: count(1, MAX_LIMIT).meta({ default: DEFAULT_LIMIT }).optional(),
     cursor: z.string().max(2000).optional(),
     sort: z.enum(spellings as [string, ...string[]]).optional(),
     ...(estimate && { count: z.literal('estimate').optional() }),

@@ -32,6 +32,13 @@ export type Operation = Common &
     | { kind: 'action'; method: 'POST'; action: Action<unknown, unknown> }
   );
 
+/** What names an operation in generated code: `clients_list`, `users_set_password`. */
+export function operationId({ path, name, kind }: Operation): string {
+  const parts = path.split('/').filter((part) => part !== '' && !part.startsWith('{'));
+  // The path of an action ends in its name.
+  return (kind === 'action' ? parts : [...parts, name]).join('_').replaceAll('-', '_');
+}
+
 /** Everything that can be done with a kind of thing. */
 export function operationsOf(resource: AdminResource): Operation[] {
   const { noun, subject, path, id, list, find, create, replace, remove, actions = {} } = resource;

@@ -44,7 +44,11 @@ export const MAX_TOKEN_TTL = 86_400;
 export const MAX_GRANT_TTL = 400 * 86_400;
 
 const uri = webUri();
-const plain = z.string().refine(isPlainText, 'must be plain text');
+const plain = z
+  .string()
+  .regex(/^[^\p{C}]*$/u, { message: 'must be plain text', abort: true })
+  .refine(isPlainText, 'must be plain text')
+  .meta({ title: 'PlainText' });
 const tokenTtl = z.int().min(1).max(MAX_TOKEN_TTL);
 const grantTtl = z.int().min(1).max(MAX_GRANT_TTL);
 const origin = z

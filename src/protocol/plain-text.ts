@@ -14,7 +14,13 @@ export const isReadableText = (text: string): boolean => text.isWellFormed() && 
 
 /** What an operator writes for people to read. */
 export const readableText = (max: number): z.ZodString =>
-  z.string().min(1).max(max).refine(isReadableText, 'must hold no control characters');
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$/, { message: NO_CONTROLS, abort: true })
+    .refine(isReadableText, NO_CONTROLS);
+const NO_CONTROLS = 'must hold no control characters';
 
 /**
  * Is every character one? Postgres holds no U+0000, and half a surrogate pair becomes U+FFFD on its way there: two texts

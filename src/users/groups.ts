@@ -25,7 +25,8 @@ export const membershipName = z
   .min(1)
   .max(200)
   .regex(/^[^\p{C}\p{DI}]*$/u, 'must be of characters that can be seen')
-  .refine((name) => name === name.trim() && name === name.normalize('NFC'), 'must be in NFC, without spaces around it');
+  .refine((name) => name === name.trim() && name === name.normalize('NFC'), 'must be in NFC, without spaces around it')
+  .meta({ title: 'VisibleText' });
 
 /** What an operator may say of a group. */
 export const groupFields = z.strictObject({

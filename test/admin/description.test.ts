@@ -5,6 +5,7 @@ import { ADMIN_PATH, adminScopes, operations, PROBLEM_CODES } from '../../src/ad
 import { parametersOf } from '../support/admin-house.ts';
 import type { Described, Document } from '../support/api-description.ts';
 import { testApp, type TestApp } from '../support/app.ts';
+import { anOperator } from '../support/operator.ts';
 
 let at: TestApp;
 let document: Document;
@@ -72,7 +73,71 @@ test('OpenAPI 3.1 §4.8.24: every schema is one of JSON Schema 2020-12, and know
     ),
   ]);
   expect(schemas.length).toBeGreaterThan(100);
-  for (const schema of schemas) expect(() => ajv.compile(schema), JSON.stringify(schema)).not.toThrow();
+  const inline = schemas.filter(({ $ref }) => $ref === undefined);
+  for (const schema of inline) expect(() => ajv.compile(schema), JSON.stringify(schema)).not.toThrow();
+  ajv.addVocabulary(Object.keys(document));
+  ajv.addSchema(document, 'api', false, false);
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    expect(ajv.validateSchema(schema), name).toBe(true);
+    expect(() => ajv.compile({ $ref: `api#/components/schemas/${name}` }), name).not.toThrow();
+  }
+});
+
+test('every answer and every body that is an object is a schema with a name, and no text of a pattern names properties of characters', () => {
+  const bodies = all.flatMap(({ operation: { requestBody, responses } }) => [
+    ...Object.values(requestBody?.content ?? {}),
+    ...Object.values(responses).flatMap(({ content }) => Object.values(content ?? {})),
+  ]);
+  expect(bodies.length).toBeGreaterThan(100);
+  for (const { schema } of bodies) expect(schema.$ref).toMatch(/^#\/components\/schemas\/[A-Z][A-Za-z]+$/);
+  // As a generator would: an object within another one has a name, too.
+  for (const [name, schema] of Object.entries(document.components.schemas))
+    for (const [member, part] of Object.entries(schema.properties ?? {}))
+      for (const { properties = {} } of [part, part.items ?? {}, ...(part.anyOf ?? [])])
+        expect(Object.keys(properties), `${name}.${member}`).toEqual([]);
+  expect(JSON.stringify(document)).not.toMatch(/\\\\[pP]\{/);
+});
+
+test('decided: what a query means has its type, and what a header has to look like its pattern', () => {
+  const parameter = (id: string, name: string) =>
+    all.find(({ operation }) => operation.operationId === id)!.operation.parameters.find((each) => each.name === name)!
+      .schema;
+  expect(parameter('clients_list', 'limit')).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 50 });
+  expect(parameter('users_list', 'disabled')).toEqual({ type: 'boolean' });
+  expect(parameter('roles_list', 'server_wide')).toMatchObject({ type: 'boolean' });
+  const key = new RegExp(parameter('clients_create', 'Idempotency-Key').pattern!);
+  expect(['k', '"k"', 'a'.repeat(255)].every((text) => key.test(text))).toBe(true);
+  expect(['', '"', 'a b', 'a'.repeat(256), 'ä', '"a"b"'].some((text) => key.test(text))).toBe(false);
+  const tags = new RegExp(parameter('clients_update', 'If-Match').pattern!);
+  expect(['*', '"x"', 'W/"x"', '"x", "y"', ' , "x",'].every((text) => tags.test(text))).toBe(true);
+  expect(['', 'x', '*, "x"', '"x" "y"', '"x', '""x"'].some((text) => tags.test(text))).toBe(false);
+});
+
+test.each(['', '0', '201', '07', '+5', '5.0', '1e2', '-1', 'five', '%00', '5%0A'])(
+  'decided: what the document says of limit, the server says of limit=%s',
+  async (text) => {
+    const operator = await anOperator(at);
+    const answer = await operator.send('GET', `/clients?limit=${text}`);
+    expect([answer.statusCode, answer.headers['content-type']]).toEqual([
+      400,
+      'application/problem+json; charset=utf-8',
+    ]);
+  },
+);
+
+test('decided: text is refused by its pattern as the server refuses it, character by character', () => {
+  const { VisibleText, PlainText } = document.components.schemas;
+  for (const [{ pattern }, rule] of [
+    [VisibleText!, /^[^\p{C}\p{DI}]$/u],
+    [PlainText!, /^\P{C}$/u],
+  ] as const) {
+    const written = new RegExp(pattern!, 'u');
+    for (let code = 0; code < 0x110000; code += code < 0x3000 ? 1 : 7) {
+      if (code >= 0xd800 && code < 0xe000) continue;
+      const char = String.fromCodePoint(code);
+      if (written.test(char) !== rule.test(char)) expect.fail(`U+${code.toString(16)}`);
+    }
+  }
 });
 
 test('every operation names its scope, which the security scheme lists, and the refusals it may give', () => {
@@ -82,7 +147,7 @@ test('every operation names its scope, which the security scheme lists, and the 
   expect(Object.keys(securitySchemes.oauth2.flows.clientCredentials.scopes)).toEqual([...adminScopes.keys()]);
   for (const { operation } of all) {
     expect(adminScopes.has(operation.security[0]!['oauth2']![0]!)).toBe(true);
-    for (const status of ['400', '401', '403', '404', '429', '500', '503'])
+    for (const status of ['400', '401', '403', '404', '429', '431', '500', '503'])
       expect(operation.responses).toHaveProperty(status);
   }
   expect(PROBLEM_CODES.length).toBeGreaterThan(10);

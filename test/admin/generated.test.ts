@@ -52,7 +52,7 @@ function idsOf({ path }: Operation): fc.Arbitrary<Record<string, string>> {
 }
 
 function queryOf(operation: Operation): fc.Arbitrary<string> {
-  const parameters = judge.described(operation).parameters.filter((parameter) => parameter.in === 'query');
+  const parameters = judge.spelledOut(operation).parameters.filter((parameter) => parameter.in === 'query');
   const known = parameters.map(({ name, schema }) =>
     mostly(valueOf(schema, house.names, name).map(String), text).map((value) => [name, value] as const),
   );
@@ -84,7 +84,7 @@ const RAW = [
 ];
 
 function bodyOf(operation: Operation): fc.Arbitrary<Pick<Drawn, 'payload' | 'headers'>> {
-  const { requestBody } = judge.described(operation);
+  const { requestBody } = judge.spelledOut(operation);
   const raw = fc.constantFrom(...RAW);
   if (!requestBody) {
     return mostly<Pick<Drawn, 'payload' | 'headers'>>(
@@ -178,8 +178,31 @@ const inOrder = operations.toSorted(
 async function tryOut(operation: Operation, drawn: Drawn): Promise<number> {
   const answer = await send(operation, drawn);
   expect(judge.faultsOf(operation, answer).join('\n'), JSON.stringify(drawn)).toBe('');
+  agreeing(operation, drawn, answer);
   if (answer.statusCode === 401) await stillAnOperator();
   return answer.statusCode;
+}
+
+/** What only a rule that a schema cannot hold refuses with: members that go together, names that are taken, cursors. */
+const BEYOND_SCHEMAS = new Set(['custom', 'invalid_cursor', 'of_pages', 'unknown', 'other_name', undefined]);
+
+/** What the document lets through is not refused for its shape, and what it does not is not let through. */
+function agreeing(operation: Operation, drawn: Drawn, answer: LightMyRequestResponse): void {
+  const { statusCode } = answer;
+  if (statusCode < 300) {
+    const objections = judge.objectionsTo(operation, drawn, false) ?? [];
+    expect(objections.join('\n'), `done, and not described: ${JSON.stringify(drawn)}`).toBe('');
+  }
+  if (statusCode !== 400 || judge.objectionsTo(operation, drawn, true)?.length !== 0) return;
+  const { errors = [], detail } = answer.json<{ errors?: Array<{ pointer: string; code: string }>; detail: string }>();
+  const said = `described, and refused: ${detail} ${JSON.stringify([errors, drawn])}`;
+  expect(detail, said).not.toMatch(/cannot be stored|Idempotency-Key|If-Match/);
+  // No document can say that there are no other parameters (OpenAPI 3.1 §4.8.12).
+  const declared = new Set(judge.described(operation).parameters.map(({ name }) => `?${name}`));
+  const ofShape = errors.filter(
+    ({ pointer, code }) => !BEYOND_SCHEMAS.has(code) && (!pointer.startsWith('?') || declared.has(pointer)),
+  );
+  expect(ofShape, said).toEqual([]);
 }
 
 test.each(inOrder.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(

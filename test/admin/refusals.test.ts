@@ -64,6 +64,7 @@ const REFUSALS: Record<string, [refuse: () => Promise<LightMyRequestResponse>, e
     { check: 'content', expected: 'JSON' },
   ],
   'a query that is not known': [() => operator.send('GET', `/clients?password=${MARKER}`), { check: 'content' }],
+  'a query that is empty': [() => operator.send('GET', '/clients?limit='), { check: 'content' }],
   'another media type': [
     () => raw('POST', '/clients', { 'content-type': 'text/plain' }, MARKER),
     { check: 'media_type' },

@@ -438,6 +438,28 @@ describe('ASVS 16.5.1: every answer carries a request id', () => {
     await app.close();
   });
 
+  test('what operators send and cannot be read is answered in their form', async () => {
+    const own = await testApp();
+    await own.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = own.app.server.address() as { port: number };
+    const long = 'a'.repeat(17_000);
+    for (const [text, status, error] of [
+      [`GET /admin/v1/clients HTTP/1.1\r\nHost: x\r\nX: ${long}\r\n\r\n`, 431, 'headers-too-large'],
+      [`GET /admin/v1/clients?cursor=${long} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'headers-too-large'],
+      [`POST /admin/v1/clients HTTP/1.1\r\nHost: x\r\nIdempotency-Key: a\u0001b\r\n\r\n`, 400, 'invalid'],
+    ] as const) {
+      const answer = await wire(port, text);
+      expect(answer).toContain(`HTTP/1.1 ${status} `);
+      expect(answer).toContain('content-type: application/problem+json; charset=utf-8\r\n');
+      const problem = JSON.parse(answer.split('\r\n\r\n')[1]!) as { type: string; status: number; request_id: string };
+      expect(problem).toMatchObject({ type: `urn:postern:problem:${error}`, status });
+      const refusal = await refusalOf(own, { headers: { 'x-request-id': problem.request_id } });
+      expect(refusal).toMatchObject({ check: 'http', error, status });
+    }
+    expect(await wire(port, `GET /admin/v10 HTTP/1.1\r\nX: ${long}\r\n\r\n`)).toContain('application/json;');
+    await own.close();
+  });
+
   test('also to what is no HTTP', async () => {
     const own = await testApp();
     await own.app.listen({ host: '127.0.0.1', port: 0 });

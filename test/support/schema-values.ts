@@ -3,6 +3,7 @@ import fc from 'fast-check';
 
 /** The parts of JSON Schema 2020-12 that our schemas are written in. */
 export interface JsonSchema {
+  $ref?: string;
   type?: string | string[];
   const?: unknown;
   enum?: unknown[];

@@ -50,7 +50,7 @@ const patternOf = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(PARAMETER, '[^/]+')}$`);
 
 /** Is an address that cannot be read meant for this API? */
-export function isBelow({ config }: Pick<Deps, 'config'>, { raw }: Pick<FastifyRequest, 'raw'>): boolean {
+export function isBelow({ config }: Pick<Deps, 'config'>, { raw }: { raw: { url?: string | undefined } }): boolean {
   const base = new URL(`${config.ISSUER}${ADMIN_PATH}`).pathname;
   return raw.url === base || raw.url!.startsWith(`${base}/`);
 }

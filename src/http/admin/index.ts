@@ -79,7 +79,7 @@ async function answer(
   const { client_id, scope } = request.getDecorator<Principal>('principal');
   const asked = {
     ids: request.params as Record<string, string>,
-    query: queryOf(request),
+    query: queryOf(request, operation),
     body: request.body,
     if_match: ifMatchOf(request),
     held: scope,

@@ -36,7 +36,7 @@ export function answerProblem(deps: Needs, error: unknown, request: FastifyReque
 }
 
 /** A problem as refusals are kept. */
-const refusalOf = ({ code, detail, explanation }: Problem): Refusal => ({
+export const refusalOf = ({ code, detail, explanation }: Problem): Refusal => ({
   error: code,
   error_description: detail,
   failed: { check: explanation.check },

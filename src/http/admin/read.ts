@@ -1,53 +1,53 @@
 /** What the doors of operators read of a request besides its path: query, conditions, keys and media types. */
 import type { FastifyRequest } from 'fastify';
 import { NDJSON, Problem, type Operation } from '../../admin/index.ts';
+import { ENTITY_TAG, IDEMPOTENCY_KEY, IF_MATCH } from '../../admin/headers.ts';
 import type { KeyOf } from '../../store/idempotency-keys.ts';
-import { listedParameters, parseForm } from '../../protocol/form-encoding.ts';
+import { parseForm } from '../../protocol/form-encoding.ts';
 
-/** The query, each parameter once. @throws Problem for a repeated or malformed one */
-export function queryOf(request: FastifyRequest): Record<string, unknown> {
-  const parameters: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(listedParameters(parseForm((request.query as { text: string }).text)))) {
-    // `resource` is always a list: elsewhere it may be repeated.
-    const [first, ...more] = [value].flat();
-    if (more.length === 0) parameters[name] = first;
-    else {
-      throw new Problem('invalid', 'the query is not valid', {
-        errors: [{ pointer: `?${name}`, detail: 'is repeated', code: 'repeated' }],
-      });
+/** The query, each parameter once, in a list's with a value. @throws Problem for a repeated, empty or malformed one */
+export function queryOf(request: FastifyRequest, { kind }: Operation): Record<string, unknown> {
+  const parameters: Record<string, unknown> = Object.create(null);
+  for (const [name, value] of parseForm((request.query as { text: string }).text)) {
+    const wrong =
+      name in parameters
+        ? ['is repeated', 'repeated']
+        : value === '' && kind === 'list'
+          ? ['is empty', 'empty']
+          : undefined;
+    if (wrong) {
+      const [detail, code] = wrong as [string, string];
+      throw new Problem('invalid', 'the query is not valid', { errors: [{ pointer: `?${name}`, detail, code }] });
     }
+    parameters[name] = value;
   }
   return parameters;
 }
 
-/** Entity tags, and nothing but commas and space between them (RFC 9110 §8.8.3, §5.6.1). */
-const TAG = /(?:W\/)?"[\x21\x23-\x7E\x80-\xFF]*"/g;
-const BETWEEN = /^[ \t]*(?:,[ \t]*)*$/;
+const TAGS = new RegExp(IF_MATCH);
+const EACH_TAG = new RegExp(ENTITY_TAG, 'g');
 
-/** The entity tags of If-Match (RFC 9110 §13.1.1); undefined when there is none. @throws Problem for what is no list of them */
+/** The entity tags of If-Match; undefined when there is none. @throws Problem for what is no list of them */
 export function ifMatchOf({ headers }: FastifyRequest): string[] | undefined {
   const text = headers['if-match'];
   if (text === undefined) return undefined;
-  const tags = text === '*' ? [text] : (text.match(TAG) ?? []);
   // Half understood, it would protect nothing.
-  const rest = text === '*' ? [] : text.split(TAG);
-  const apart = rest.every((each, i) => BETWEEN.test(each) && (i === 0 || i === rest.length - 1 || each.includes(',')));
-  if (tags.length === 0 || !apart) {
+  if (!TAGS.test(text)) {
     throw new Problem('invalid', 'If-Match is * or a list of entity tags in quotes', { check: 'if_match' });
   }
-  return tags;
+  return text === '*' ? [text] : text.match(EACH_TAG)!;
 }
 
-/** An Idempotency-Key: visible ASCII, with or without the quotes of a structured field's string. */
-const KEY = /^"?([\x21\x23-\x7E]{1,255}?)"?$/;
+const KEY = new RegExp(IDEMPOTENCY_KEY);
 
 /** The Idempotency-Key of a POST, and whose it is. @throws Problem for one that cannot be kept */
 export function idempotencyOf({ headers }: FastifyRequest, principal: string): KeyOf | undefined {
   const text = headers['idempotency-key'];
   if (text === undefined) return undefined;
-  const key = typeof text === 'string' ? KEY.exec(text)?.[1] : undefined;
-  if (key === undefined) throw new Problem('invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters');
-  return { principal, key };
+  if (typeof text !== 'string' || !KEY.test(text)) {
+    throw new Problem('invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters');
+  }
+  return { principal, key: text.replaceAll('"', '') };
 }
 
 const MEDIA_TYPE = /^application\/(json|merge-patch\+json)(?: *; *charset="?utf-8"?)?$/i;

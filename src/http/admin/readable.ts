@@ -3,6 +3,7 @@ import type { AdminDocsProps, DocumentedField, DocumentedOperation } from '../..
 
 /** As much of JSON Schema as the document is written in. */
 interface Schema {
+  $ref?: string;
   type?: string;
   const?: unknown;
   enum?: unknown[];
@@ -33,13 +34,17 @@ export interface Described {
   info: { description: string };
   servers: [{ url: string }];
   paths: Record<string, Record<string, DescribedOperation>>;
+  components: { schemas: Record<string, Schema> };
 }
 
 /** What the page shows, but for the frame. */
-export function readable(
-  { info, servers: [{ url }], paths }: Described,
-  issuer: string,
-): Omit<AdminDocsProps, 'frame'> {
+export function readable(document: Described, issuer: string): Omit<AdminDocsProps, 'frame'> {
+  const { schemas } = document.components;
+  const {
+    info,
+    servers: [{ url }],
+    paths,
+  } = inlined(document, schemas) as Described;
   const all = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
@@ -57,6 +62,16 @@ export function readable(
       operations: rows.map(({ path, method, operation }) => documented(url, path, method, operation)),
     })),
   };
+}
+
+/** With every named schema in its place. None holds itself. */
+function inlined(value: unknown, schemas: Described['components']['schemas']): unknown {
+  if (Array.isArray(value)) return value.map((item) => inlined(item, schemas));
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref, ...rest } = value as Schema;
+  const named = $ref === undefined ? undefined : schemas[$ref.replace(/^#\/components\/schemas\//, '')];
+  const members = Object.entries({ ...named, ...rest, ...($ref !== undefined && !named && { $ref }) });
+  return Object.fromEntries(members.map(([name, member]) => [name, inlined(member, schemas)]));
 }
 
 function documented(url: string, path: string, method: string, operation: DescribedOperation): DocumentedOperation {
