@@ -45,9 +45,9 @@ const spelledOut = new Map<string, string>();
 
 /** A pattern whose classes name no properties of characters (`\p{C}`), which few languages know: they list them. */
 const portable = (pattern: string): string =>
-  pattern.replaceAll(/\[\^((?:[^\]\\]|\\.)*\\p\{(?:[^\]\\]|\\.)*)\]/g, (_all, set: string) => {
-    if (!spelledOut.has(set)) spelledOut.set(set, `[^${rangesOf(new RegExp(`[${set}]+`, 'gu'))}]`);
-    return spelledOut.get(set)!;
+  pattern.replaceAll(/\[(\^?)((?:[^\]\\]|\\.)*\\p\{(?:[^\]\\]|\\.)*)\]/gi, (_all, not: string, set: string) => {
+    if (!spelledOut.has(set)) spelledOut.set(set, rangesOf(new RegExp(`[${set}]+`, 'gu')));
+    return `[${not}${spelledOut.get(set)!}]`;
   });
 
 /** Every character that `runs` finds, as ranges of a class. */
@@ -115,7 +115,7 @@ export class Schemas {
           ]),
         ),
       }),
-      ...(items !== undefined && { items: this.#part(items as Json, String(schema['title'] ?? 'item'), owner) }),
+      ...(items !== undefined && { items: this.#part(items as Json, 'item', owner) }),
       ...(anyOf !== undefined && { anyOf: (anyOf as Json[]).map((part) => this.#part(part, 'choice', owner)) }),
     };
   }
@@ -129,7 +129,7 @@ export class Schemas {
     const { core, beside } = split(schema);
     if (core === undefined) return schema;
     const text = JSON.stringify(core);
-    const [plain, owned] = [String(core['title'] ?? typeName(name)), `${owner}${typeName(name)}`];
+    const [plain, owned] = [(core['title'] as string | undefined) ?? typeName(name), `${owner}${typeName(name)}`];
     // An object of the same members is the same type, wherever it is first met.
     const known = 'properties' in core ? [...this.#texts].find(([, other]) => other === text)?.[0] : undefined;
     const called = 'properties' in core ? [known ?? owned] : [plain, owned];

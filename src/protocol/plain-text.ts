@@ -18,7 +18,7 @@ export const readableText = (max: number): z.ZodString =>
     .string()
     .min(1)
     .max(max)
-    .regex(/^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$/, { message: NO_CONTROLS, abort: true })
+    .regex(/^[\P{Cc}\t\n\r]*$/u, { message: NO_CONTROLS, abort: true })
     .refine(isReadableText, NO_CONTROLS);
 const NO_CONTROLS = 'must hold no control characters';
 

@@ -29,4 +29,7 @@ export const webUri = (schemes?: 'https'): z.ZodString =>
       const problem = webUriProblem(context.value, schemes);
       if (problem !== undefined) context.issues.push({ code: 'custom', message: problem, input: context.value });
     })
-    .meta({ format: 'uri' });
+    .meta({ format: 'uri', pattern: WRITTEN });
+
+/** As much of it as a pattern can say. */
+const WRITTEN = "^[Hh][Tt][Tt][Pp][Ss]?://[!$%&()*+,.0-9:;=@A-Z\\[\\]_a-z~'-][!#$%&()*+,./0-9:;=?@A-Z\\[\\]_a-z~'-]*$";

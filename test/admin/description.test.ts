@@ -127,6 +127,7 @@ test.each(['', '0', '201', '07', '+5', '5.0', '1e2', '-1', 'five', '%00', '5%0A'
 
 test('decided: text is refused by its pattern as the server refuses it, character by character', () => {
   const { VisibleText, PlainText } = document.components.schemas;
+  const differing: string[] = [];
   for (const [{ pattern }, rule] of [
     [VisibleText!, /^[^\p{C}\p{DI}]$/u],
     [PlainText!, /^\P{C}$/u],
@@ -135,9 +136,10 @@ test('decided: text is refused by its pattern as the server refuses it, characte
     for (let code = 0; code < 0x110000; code += code < 0x3000 ? 1 : 7) {
       if (code >= 0xd800 && code < 0xe000) continue;
       const char = String.fromCodePoint(code);
-      if (written.test(char) !== rule.test(char)) expect.fail(`U+${code.toString(16)}`);
+      if (written.test(char) !== rule.test(char)) differing.push(code.toString(16));
     }
   }
+  expect(differing).toEqual([]);
 });
 
 test('every operation names its scope, which the security scheme lists, and the refusals it may give', () => {
