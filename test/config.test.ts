@@ -38,7 +38,7 @@ test('contract: an empty environment is a whole configuration in development', (
     ID_TOKEN_TTL: 3600,
     REFRESH_TOKEN_TTL: 2_592_000,
     REFRESH_TOKEN_IDLE_TTL: 604_800,
-    REFRESH_TOKEN_RETRY_WINDOW: 0,
+    REFRESH_TOKEN_RETRY_WINDOW: 30,
     SESSION_TTL: 1_209_600,
     SESSION_IDLE_TTL: 86_400,
     ID_TOKEN_CLAIMS: 'scope',

@@ -47,7 +47,11 @@ export type AuditEvent =
       detail: { grant_type: string; outcome: string };
     }
   | { event: 'authorization_revoked'; sub: string | null; client_id: string; detail: { gid?: string; jti?: string } }
-  | { event: 'code_replay' | 'refresh_token_reuse'; client_id: string; detail: { gid: string | null } }
+  | {
+      event: 'code_replay' | 'code_repeated' | 'refresh_token_reuse';
+      client_id: string;
+      detail: { gid: string | null };
+    }
   | {
       event:
         'user_created' | 'user_disabled' | 'user_enabled' | 'user_deleted' | 'password_changed' | 'password_deleted';

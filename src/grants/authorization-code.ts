@@ -1,13 +1,14 @@
 /** grant_type=authorization_code (RFC 6749 §4.1.3, RFC 7636 §4.5). */
 import { z } from 'zod';
-import { record } from '../events/index.ts';
+import { rowOf } from '../events/index.ts';
 import { invalidGrant, invalidScope, invalidTarget, type Explanation, type OAuthError } from '../protocol/error.ts';
 import { parseVerifier } from '../protocol/pkce.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
 import { kindOf, listOf } from '../protocol/redaction.ts';
 import { isRegisteredRedirectUri } from '../protocol/redirect-uri.ts';
 import { narrowResource, parseResource } from '../protocol/resource.ts';
 import * as authorizationCodes from '../store/authorization-codes.ts';
-import { transact } from '../store/db.ts';
+import * as grants from '../store/grants.ts';
 import { readHandle } from '../store/handle.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
 import { membershipsWanted } from '../tokens/memberships.ts';
@@ -42,6 +43,7 @@ export const authorizationCode: Grant<z.infer<typeof parameters>> = {
       open_scopes: openScopes(context, resource),
       refresh_token: refresh,
       memberships: membershipsWanted(known),
+      retried_after: secondsAfter(now, -deps.config.REFRESH_TOKEN_RETRY_WINDOW),
     };
     const authorized = (granted: authorizationCodes.GrantedByCode | undefined): Authorization | undefined =>
       granted &&
@@ -71,6 +73,7 @@ const DESCRIPTION: Record<Reason, string> = {
   redirect_uri: 'redirect_uri is not the one of the authorization request',
   code_verifier: 'code_verifier does not answer the code_challenge',
   replay: 'the code was used before; everything it gave is revoked',
+  repeated: 'the code was used before; everything it gave is revoked',
   expired: 'the code has expired',
   revoked: 'the authorization has ended',
   resource: 'a requested resource was not granted',
@@ -83,18 +86,23 @@ interface Presented {
   code_verifier: string | undefined;
 }
 
-/** Names the reason of a failed claim. */
+/** Names the reason of a failed claim; a replay ends what the code gave. */
 async function refusal(
   context: GrantContext,
   redemption: authorizationCodes.Redemption,
   presented: Presented,
 ): Promise<OAuthError | undefined> {
-  const { deps, now } = context;
-  const found = await authorizationCodes.explain(deps.db, redemption, false, now);
+  const { deps, client, by, now } = context;
+  const found = await authorizationCodes.explain(deps.db, redemption, now);
   if (!found) return invalidGrant(DESCRIPTION.unknown, { cause: 'unknown', ...unknownCode(presented.code) });
-  const { why, sub } = found;
+  const { why, grant_id, sub } = found;
   if (why === 'ready') return lostAddress(context, redemption);
-  if (why === 'replay') await alarm(context, redemption, found);
+  if (why === 'replay' || why === 'repeated') {
+    // RFC 6749 §4.1.2. An alarm, unless it came so soon that its client may not have had an answer: then nobody holds what
+    // ends here, and the client asks for a new code.
+    const event = { event: `code_${why}`, client_id: client.client_id, detail: { gid: grant_id } } as const;
+    await grants.revokeNoting(deps.db, grant_id, client.client_id, event.event, rowOf(event, by, now), now);
+  }
   const detail = { cause: why, sub, ...EXPLANATION[why](found, redemption, presented, now) };
   if (why === 'scope') return closed(context, found.scope) ?? invalidScope(DESCRIPTION[why], detail);
   return why === 'resource' ? invalidTarget(DESCRIPTION[why], detail) : invalidGrant(DESCRIPTION[why], detail);
@@ -111,22 +119,16 @@ function lostAddress(
   return invalidGrant('redirect_uri is not registered for this client any more', detail);
 }
 
-/** A replay ends what the code gave, and is written down in the same transaction. */
-const alarm = (
-  { deps, client, by, now }: GrantContext,
-  redemption: authorizationCodes.Redemption,
-  { grant_id }: authorizationCodes.FoundCode,
-): Promise<void> =>
-  transact(deps.db, async (trx) => {
-    await authorizationCodes.explain(trx, redemption, true, now);
-    const { client_id } = client;
-    await record(trx, { event: 'code_replay', client_id, detail: { gid: grant_id } }, by, now);
-  });
-
 const unknownCode = (code: string): Explanation => ({
   check: 'code',
   expected: 'a code of this server, not older than its authorization can live',
   received: kindOf(code),
+});
+
+const usedBefore = ({ used_at }: authorizationCodes.FoundCode): Explanation => ({
+  check: 'code_replay',
+  expected: 'a code that nobody redeemed before',
+  received: `a code redeemed at ${used_at?.toISOString()}`,
 });
 
 /** For the operator: what would have passed, and what came instead. */
@@ -151,11 +153,8 @@ const EXPLANATION: Record<
     received:
       code_verifier === undefined ? 'none' : `a verifier of ${code_verifier.length} characters for another challenge`,
   }),
-  replay: ({ used_at }) => ({
-    check: 'code_replay',
-    expected: 'a code that nobody redeemed before',
-    received: `a code redeemed at ${used_at?.toISOString()}`,
-  }),
+  replay: usedBefore,
+  repeated: usedBefore,
   expired: ({ expires_at }, _asked, _sent, now) => ({
     check: 'code_expiry',
     expected: `redeemed before ${expires_at.toISOString()}`,

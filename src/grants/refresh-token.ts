@@ -1,13 +1,13 @@
 /** grant_type=refresh_token (RFC 6749 §6): every use rotates, and a second use is an alarm (RFC 9700 §4.14.2). */
 import { z } from 'zod';
-import { record } from '../events/index.ts';
+import { rowOf } from '../events/index.ts';
 import { invalidGrant, invalidScope, invalidTarget, type Explanation, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { kindOf, listOf } from '../protocol/redaction.ts';
 import { narrowResource, parseResource } from '../protocol/resource.ts';
 import { isSubset, parseScope } from '../protocol/scope.ts';
 import type { GrantedToPerson } from '../store/granted.ts';
-import { transact } from '../store/db.ts';
+import * as grants from '../store/grants.ts';
 import { readHandle } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import { deriveAgain, drawSuccessor } from '../tokens/prepare.ts';
@@ -110,35 +110,26 @@ const DESCRIPTION: Record<Reason, string> = {
   revoked: 'the authorization has ended',
 };
 
-/** Names the reason of a failed rotation. */
+/** Names the reason of a failed rotation; a reuse is an alarm, and ends the authorization. */
 async function refusal(
   context: GrantContext,
   rotation: refreshTokens.Rotation,
   refresh_token: string,
 ): Promise<OAuthError | undefined> {
-  const { deps, now } = context;
-  const found = await refreshTokens.explain(deps.db, rotation, false, now);
+  const { deps, client, by, now } = context;
+  const found = await refreshTokens.explain(deps.db, rotation, now);
   if (!found) return invalidGrant(DESCRIPTION.unknown, { cause: 'unknown', ...unknownToken(refresh_token) });
-  const { why, sub } = found;
+  const { why, grant_id, sub } = found;
   if (why === 'ready') return undefined;
-  if (why === 'reuse') await alarm(context, rotation, found);
+  if (why === 'reuse') {
+    const event = { event: 'refresh_token_reuse', client_id: client.client_id, detail: { gid: grant_id } } as const;
+    await grants.revokeNoting(deps.db, grant_id, client.client_id, event.event, rowOf(event, by, now), now);
+  }
   const detail = { cause: why, sub, ...EXPLANATION[why](found, rotation, now) };
   if (why === 'other_scope') return closed(context, found.scope) ?? invalidScope(DESCRIPTION[why], detail);
   if (why === 'scope') return invalidScope(DESCRIPTION[why], detail);
   return why === 'resource' ? invalidTarget(DESCRIPTION[why], detail) : invalidGrant(DESCRIPTION[why], detail);
 }
-
-/** A reuse ends the authorization, and is written down in the same transaction. */
-const alarm = (
-  { deps, client, by, now }: GrantContext,
-  rotation: refreshTokens.Rotation,
-  { grant_id }: refreshTokens.FoundToken,
-): Promise<void> =>
-  transact(deps.db, async (trx) => {
-    await refreshTokens.explain(trx, rotation, true, now);
-    const { client_id } = client;
-    await record(trx, { event: 'refresh_token_reuse', client_id, detail: { gid: grant_id } }, by, now);
-  });
 
 const unknownToken = (refresh_token: string): Explanation => ({
   check: 'refresh_token',

@@ -1,5 +1,4 @@
 /** Authorization codes: given once, redeemed once. Each verb is one statement and its answer is the verdict. */
-import { sql } from 'kysely';
 import type { Db } from './db.ts';
 import { bucketOf, type HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
@@ -111,6 +110,8 @@ export interface Redemption {
   /** The refresh token to give, and how long it may lie unused; null when the client gets none. */
   refresh_token: { hash: Buffer; expires_at: Date } | null;
   memberships: MembershipsWanted;
+  /** Whoever comes again with a code that was used after this may not have had an answer. */
+  retried_after: Date;
 }
 
 /** What a code gives: the nonce goes into the first ID token. */
@@ -177,6 +178,8 @@ export type CodeRefusal =
   | 'redirect_uri'
   | 'code_verifier'
   | 'replay'
+  /** A replay so soon that it may be a client that had no answer. */
+  | 'repeated'
   | 'expired'
   | 'revoked'
   | 'resource'
@@ -202,30 +205,27 @@ export interface FoundCode {
 
 /**
  * Why a claim failed; undefined of a code that never was. Only a request in which everything matches and the code was used
- * is a replay, and revokes the grant where `revokes` says so (RFC 6749 §4.1.2): a stranger, or a client with a wrong
- * verifier, can sign nobody out.
+ * is a replay (RFC 6749 §4.1.2): a stranger, or a client with a wrong verifier, can sign nobody out.
  */
-export async function explain(db: Db, r: Redemption, revokes: boolean, now: Date): Promise<FoundCode | undefined> {
-  const { rows } = await sql<FoundCode>`
-    with code as (
-      select c.expires_bucket, c.grant_id, c.client_id, g.sub, c.redirect_uri, c.code_challenge is not null as has_challenge,
-        c.used_at, c.expires_at, g.revoked_at, g.revoked_for, g.scope, g.resource, case
-        when c.client_id <> ${r.client_id} then 'other_client'
-        when c.redirect_uri <> ${r.redirect_uri} then 'redirect_uri'
-        when c.code_challenge is distinct from ${r.code_challenge}::text then 'code_verifier'
-        when c.used_at is not null then 'replay'
-        when c.expires_at <= ${now} then 'expired'
-        when g.revoked_at is not null or g.expires_at <= ${now} then 'revoked'
-        when not ${r.resource}::text[] <@ g.resource then 'resource'
-        when not g.scope && ${r.open_scopes}::text[] then 'scope'
-        else 'ready' end as why
-      from authorization_codes c join grants g using (expires_bucket, grant_id)
-      where c.expires_bucket = ${r.code.expires_bucket} and c.hash = ${r.code.hash}
-    ), revoked as (
-      update grants g set revoked_at = ${now}, revoked_for = 'code_replay' from code
-      where ${revokes}::boolean and code.why = 'replay' and g.expires_bucket = code.expires_bucket and g.grant_id = code.grant_id
-        and g.revoked_at is null
-    )
-    select * from code`.execute(db);
-  return rows[0];
+export async function explain(db: Db, r: Redemption, now: Date): Promise<FoundCode | undefined> {
+  const [found] = await read(
+    db,
+    prepared<FoundCode>`
+    select c.grant_id, c.client_id, g.sub, c.redirect_uri, c.code_challenge is not null as has_challenge,
+      c.used_at, c.expires_at, g.revoked_at, g.revoked_for, g.scope, g.resource, case
+      when c.client_id <> ${r.client_id} then 'other_client'
+      when c.redirect_uri <> ${r.redirect_uri} then 'redirect_uri'
+      when c.code_challenge is distinct from ${r.code_challenge}::text then 'code_verifier'
+      when c.used_at > ${r.retried_after}::timestamptz then 'repeated'
+      when c.used_at is not null then 'replay'
+      when c.expires_at <= ${now} then 'expired'
+      when g.revoked_at is not null or g.expires_at <= ${now} then 'revoked'
+      when not ${r.resource}::text[] <@ g.resource then 'resource'
+      when not g.scope && ${r.open_scopes}::text[] then 'scope'
+      else 'ready' end as why
+    from authorization_codes c join grants g using (expires_bucket, grant_id)
+    where c.expires_bucket = ${r.code.expires_bucket} and c.hash = ${r.code.hash}
+      and ${around('authorization_codes', 'c.expires_bucket', r.code.expires_bucket, now)}`,
+  );
+  return found;
 }

@@ -16,6 +16,7 @@ export type Grant = Selectable<Database['grants']>;
 /** Why a grant was revoked: for the audit and for whoever asks later. */
 export type RevokedFor =
   | 'code_replay'
+  | 'code_repeated'
   | 'refresh_token_reuse'
   | 'revocation'
   | 'sign_out'
@@ -140,7 +141,7 @@ export async function revoke(
   return revoked;
 }
 
-/** Revokes one grant of a client and writes down that it was asked for, in one statement; its person is whose the grant was. */
+/** Revokes one grant of a client and writes down why, in one statement; its person is whose the grant was. */
 export async function revokeNoting(
   db: Db,
   grant_id: string,

@@ -2,7 +2,7 @@
  * Refresh tokens: each used once, all of a grant dying together. Each verb is one statement and its answer is the
  * verdict.
  */
-import { sql, type Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { Db } from './db.ts';
 import {
   besides,
@@ -102,11 +102,12 @@ export interface Retried extends GrantedToPerson {
 
 /**
  * The retry window: the same client presenting the immediately preceding token, whose successor nobody used yet, within
- * the window. Undefined in every other case. Writes nothing, and does not look at what is asked for: too wide a retry is a
- * mistake, not a reuse.
+ * the window. Undefined in every other case. Changes nothing, and does not look at what is asked for: too wide a retry is a
+ * mistake, not a reuse. It locks the token, so that it is answered only when the rotation itself is as safe as a write can
+ * be: one whose commit was waited for in vain may be seen before a standby has it.
  */
 export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date): Promise<Retried | undefined> {
-  const [retried] = await read(
+  const [retried] = await write(
     db,
     prepared<Retried>`
     select ${GRANTED}, t.retry_key, t.retry_salt, t.successor_hash, ${PERSON}, ${membershipsIfWanted(r.memberships)}
@@ -117,7 +118,9 @@ export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date
     where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
       and t.used_at > ${used_after} and t.retry_key is not null
       and next.used_at is null and next.expires_at > ${now}
-      and g.client_id = ${r.client_id} and g.revoked_at is null and g.expires_at > ${now}`,
+      and g.client_id = ${r.client_id} and g.revoked_at is null and g.expires_at > ${now}
+    for share of t`,
+    { table: 'refresh_tokens', row: r.token },
   );
   return retried;
 }
@@ -141,31 +144,28 @@ export interface FoundToken {
 }
 
 /**
- * Why a rotation failed; undefined of a token that never was. A used token in the hands of its own client is a reuse, and
- * revokes the grant where `revokes` says so (RFC 9700 §4.14.2): one of the two who hold it stole it.
+ * Why a rotation failed; undefined of a token that never was. A used token in the hands of its own client is a reuse
+ * (RFC 9700 §4.14.2): one of the two who hold it stole it.
  */
-export async function explain(db: Db, r: Rotation, revokes: boolean, now: Date): Promise<FoundToken | undefined> {
-  const { rows } = await sql<FoundToken>`
-    with token as (
-      select t.expires_bucket, t.grant_id, g.client_id, g.sub, t.used_at, least(t.expires_at, g.expires_at) as expires_at,
-        g.revoked_at, g.revoked_for, g.scope, g.resource, case
-        when g.client_id <> ${r.client_id} then 'other_client'
-        when t.used_at is not null then 'reuse'
-        when g.revoked_at is not null then 'revoked'
-        when t.expires_at <= ${now} or g.expires_at <= ${now} then 'expired'
-        when not ${r.scope}::text[] <@ g.scope then 'scope'
-        when not ${r.resource}::text[] <@ g.resource then 'resource'
-        when not coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[] then 'other_scope'
-        else 'ready' end as why
-      from refresh_tokens t join grants g using (expires_bucket, grant_id)
-      where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
-    ), revoked as (
-      update grants g set revoked_at = ${now}, revoked_for = 'refresh_token_reuse' from token
-      where ${revokes}::boolean and token.why = 'reuse' and g.expires_bucket = token.expires_bucket and g.grant_id = token.grant_id
-        and g.revoked_at is null
-    )
-    select * from token`.execute(db);
-  return rows[0];
+export async function explain(db: Db, r: Rotation, now: Date): Promise<FoundToken | undefined> {
+  const [found] = await read(
+    db,
+    prepared<FoundToken>`
+    select t.grant_id, g.client_id, g.sub, t.used_at, least(t.expires_at, g.expires_at) as expires_at,
+      g.revoked_at, g.revoked_for, g.scope, g.resource, case
+      when g.client_id <> ${r.client_id} then 'other_client'
+      when t.used_at is not null then 'reuse'
+      when g.revoked_at is not null then 'revoked'
+      when t.expires_at <= ${now} or g.expires_at <= ${now} then 'expired'
+      when not ${r.scope}::text[] <@ g.scope then 'scope'
+      when not ${r.resource}::text[] <@ g.resource then 'resource'
+      when not coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[] then 'other_scope'
+      else 'ready' end as why
+    from refresh_tokens t join grants g using (expires_bucket, grant_id)
+    where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
+      and ${around('refresh_tokens', 't.expires_bucket', r.token.expires_bucket, now)}`,
+  );
+  return found;
 }
 
 /** What is said of a refresh token that would work now. Times of the token, not of its grant. */

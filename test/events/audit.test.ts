@@ -114,6 +114,14 @@ const events: Record<string, Recorded> = {
     tables: ['grants'],
     async prepare() {
       const code = await someTokens(at);
+      at.clock.advance(at.deps.config.REFRESH_TOKEN_RETRY_WINDOW);
+      return () => redeem(at, code);
+    },
+  },
+  code_repeated: {
+    tables: ['grants'],
+    async prepare() {
+      const code = await someTokens(at);
       return () => redeem(at, code);
     },
   },
@@ -122,6 +130,7 @@ const events: Record<string, Recorded> = {
     async prepare() {
       const { client: of, tokens } = await someTokens(at);
       await refresh(at, of, tokens.refresh_token);
+      at.clock.advance(at.deps.config.REFRESH_TOKEN_RETRY_WINDOW);
       return () => refresh(at, of, tokens.refresh_token);
     },
   },

@@ -31,6 +31,12 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
+/** What the audit log says of the code of a grant. */
+async function writtenOf(gid: unknown): Promise<unknown[]> {
+  const rows = await at.deps.db.selectFrom('audit_events').selectAll().where('event', 'like', 'code_%').execute();
+  return rows.filter(({ detail }) => (detail as { gid?: unknown }).gid === gid);
+}
+
 test('RFC 6749 §4.1.3: exchanges a code for tokens', async () => {
   const { tokens, user, client } = await someTokens(at);
   expect(tokens).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope: 'openid profile email' });
@@ -271,9 +277,22 @@ test('spec.md §Resources: scope says what was really granted, which may be a su
 
 test('ASVS 16.3.3: a replay leaves an alarm in the audit log', async () => {
   const code = await aCode();
-  await stillGood(code);
+  const { access_token } = await stillGood(code);
+  const { payload } = decode(access_token);
+  at.clock.advance(at.deps.config.REFRESH_TOKEN_RETRY_WINDOW);
   await redeem(at, code);
-  const rows = await at.deps.db.selectFrom('audit_events').selectAll().where('event', '=', 'code_replay').execute();
-  expect(rows.at(-1)).toMatchObject({ client_id: client.client_id, ip: '127.0.0.1' });
-  expect(JSON.stringify(rows)).not.toContain(code.code);
+  expect(await writtenOf(payload['gid'])).toMatchObject([
+    { event: 'code_replay', client_id: client.client_id, ip: '127.0.0.1' },
+  ]);
+  expect(JSON.stringify(await writtenOf(payload['gid']))).not.toContain(code.code);
+});
+
+test('RFC 6749 §4.1.2: whoever comes again within the retry window may have had no answer: it ends what the code gave, without an alarm', async () => {
+  const code = await aCode();
+  const { access_token } = await stillGood(code);
+  const { payload } = decode(access_token);
+  at.clock.advance(at.deps.config.REFRESH_TOKEN_RETRY_WINDOW - 1);
+  expectRefusal(await redeem(at, code), 400, 'invalid_grant');
+  expect((await userinfo(at, access_token)).statusCode).toBe(401);
+  expect(await writtenOf(payload['gid'])).toMatchObject([{ event: 'code_repeated', client_id: client.client_id }]);
 });

@@ -192,6 +192,7 @@ const REFUSALS: Record<string, [refuse: () => Answer, explained: Explained]> = {
     async () => {
       const { tokens } = await someTokens(at, { client: web });
       await refresh(at, web, tokens.refresh_token);
+      at.clock.advance(at.deps.config.REFRESH_TOKEN_RETRY_WINDOW);
       return refresh(at, web, tokens.refresh_token);
     },
     { check: 'refresh_token_reuse', received: /^one that was used at 20/ },

@@ -255,7 +255,14 @@ describe('with partitions, from the code to the last day', () => {
       (trx) =>
         codes.redeem(
           trx,
-          { ...asked, code: readHandle(code)!, redirect_uri: REDIRECT_URI, code_challenge: null, refresh_token: given },
+          {
+            ...asked,
+            code: readHandle(code)!,
+            redirect_uri: REDIRECT_URI,
+            code_challenge: null,
+            refresh_token: given,
+            retried_after: now,
+          },
           quick,
           now,
         ),

@@ -100,6 +100,7 @@ const verbs: Record<string, (db: Db) => Promise<unknown>> = {
         open_scopes: ['openid'],
         refresh_token: { hash: sha256('first'), expires_at: LATER },
         memberships: NOBODY,
+        retried_after: NOW,
       },
       QUICK,
       NOW,

@@ -45,9 +45,10 @@ let auditor: AClient;
 beforeAll(async () => {
   database = await createTestDatabase({ max: 20 });
   await connected(database.db, 20);
-  at = await testApp({ database });
+  const strict = { config: { REFRESH_TOKEN_RETRY_WINDOW: 0 } };
+  at = await testApp({ database, ...strict });
   const { clock } = at;
-  other = await testApp({ database, clock });
+  other = await testApp({ database, clock, ...strict });
   lenient = await testApp({ database, clock, config: { REFRESH_TOKEN_RETRY_WINDOW: 30 } });
   client = await aClient(at, { skip_consent: true });
   opaque = await aClient(at, { skip_consent: true, access_token_format: 'opaque' });

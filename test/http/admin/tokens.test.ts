@@ -77,6 +77,7 @@ test('of a token that is not accepted, everything that is wrong with it', async 
   const next = (await refresh(at, client, tokens.refresh_token)).json<{ refresh_token: string }>();
   expect(await faults(tokens.refresh_token)).toEqual(['used']);
   expect(await faults(next.refresh_token)).toBe('active');
+  at.clock.advance(at.deps.config.REFRESH_TOKEN_RETRY_WINDOW);
   await refresh(at, client, tokens.refresh_token);
   expect(await faults(tokens.refresh_token)).toEqual(['used', 'grant_revoked']);
   expect(await introspect(next.refresh_token)).toMatchObject({
