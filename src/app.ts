@@ -4,6 +4,7 @@ import type { Deps } from './deps.ts';
 import { demoApplication } from './dev/demo.ts';
 import { admin } from './http/admin/index.ts';
 import { browser } from './http/browser/index.ts';
+import { hostsOfOurs } from './http/host.ts';
 import { oauth, oauthOutside } from './http/oauth/index.ts';
 import { ops, type Readiness } from './http/ops.ts';
 import { securityHeaders } from './http/security-headers.ts';
@@ -13,6 +14,7 @@ import { createServer } from './http/server.ts';
 export async function buildApp(deps: Deps, readiness: Readiness = { closing: false }): Promise<FastifyInstance> {
   const app = createServer(deps);
   securityHeaders(app, deps);
+  hostsOfOurs(app, deps);
   const { pathname } = new URL(deps.config.ISSUER);
   const prefix = pathname === '/' ? '' : pathname;
 

@@ -4,6 +4,8 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { databaseUrlProblem } from './config/database-url.ts';
+import { issuerProblems } from './config/issuer.ts';
+import { shown as printable, withoutSecrets } from './config/shown.ts';
 import { contextsProblem } from './protocol/acr.ts';
 import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
 import { DECRYPTION_ALGS } from './protocol/key-alg.ts';
@@ -38,6 +40,9 @@ const statementIssuers = list
   .transform((pairs) => pairs.map(([issuer, jwks_uri]) => ({ issuer: issuer!, jwks_uri: jwks_uri! })))
   .default([]);
 
+// Of a file that is not there the system would quote what was meant to be in it.
+const fileName = z.string().regex(/^[^\n]+$/, 'must be the name of a file, not what is in it');
+
 const webUrl = z.string().refine(isWebUrl, 'must be an http or https URL');
 
 const TRACES_SAMPLERS = [
@@ -61,6 +66,10 @@ const environment = z.object({
   ISSUER: z.string().optional(),
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: integer(0, 65_535, 3000),
+  ALLOWED_HOSTS: list
+    .refine((names) => names.every((name) => /^[\w.-]+$/.test(name)), 'must be host names, without ports')
+    .default([]),
+  EXPOSE_DEVELOPMENT: z.stringbool().default(false),
   SHUTDOWN_DELAY: seconds(0, 300, 0),
   WORKERS: number(1, MAX_WORKERS).optional(),
   DATABASE_URL: databaseUrl.optional(),
@@ -71,8 +80,8 @@ const environment = z.object({
   SECRET_KEYS: list
     .refine((keys) => keys.every((key) => key.length >= 32), 'every key must have at least 32 characters')
     .optional(),
-  TLS_CERT_FILE: z.string().min(1).optional(),
-  TLS_KEY_FILE: z.string().min(1).optional(),
+  TLS_CERT_FILE: fileName.optional(),
+  TLS_KEY_FILE: fileName.optional(),
   TRUST_PROXY: list.refine((entries) => entries.every(isNetwork), 'must be addresses or CIDR ranges').default([]),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   REQUIRE_PUSHED_AUTHORIZATION_REQUESTS: z.stringbool().default(false),
@@ -143,6 +152,13 @@ const environment = z.object({
     .default(1),
 });
 
+/** Can nobody else reach it? */
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' ||
+  host.endsWith('.localhost') ||
+  host === '::1' ||
+  (isIP(host) === 4 && host.startsWith('127.'));
+
 /** An address, or a range in CIDR notation. */
 function isNetwork(entry: string): boolean {
   const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
@@ -204,6 +220,11 @@ export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env):
   if (mode === 'dev' && rest.NODE_ENV === 'production') {
     problems.push('NODE_ENV is production: development mode has demo accounts, use `postern serve`');
   }
+  if (mode === 'dev' && !rest.EXPOSE_DEVELOPMENT && !isLoopback(rest.HOST)) {
+    problems.push(
+      `HOST is ${received('HOST', rest.HOST)}: development mode has accounts whose passwords everybody knows; set EXPOSE_DEVELOPMENT=true if all who reach it may use them`,
+    );
+  }
   if (mode === 'serve') {
     if (ISSUER === undefined)
       problems.push('ISSUER is not set: the public https URL of this server, e.g. https://id.example.com');
@@ -238,44 +259,17 @@ function withFiles(
     try {
       given[name] = decodeUtf8(readFileSync(file)).trim();
     } catch (error) {
-      problems.push(
-        `${name}_FILE is ${JSON.stringify(file)}: cannot be read (${(error as NodeJS.ErrnoException).code})`,
-      );
+      // Not what was received: many put the secret there in place of its file.
+      problems.push(`${name}_FILE names no file that can be read (${(error as NodeJS.ErrnoException).code})`);
     }
   }
   return given;
 }
 
-function issuerProblems(issuer: string, mode: Mode): string[] {
-  const name = `ISSUER is ${JSON.stringify(issuer)}`;
-  if (!URL.canParse(issuer)) return [`${name}: must be an absolute URL, e.g. https://id.example.com`];
-  const url = new URL(issuer);
-  const problems: string[] = [];
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') problems.push(`${name}: must be an https URL`);
-  // Clients compare it byte for byte (RFC 8414 §3.3), so there is one way to write it.
-  if (issuer.endsWith('/') || url.search !== '' || url.hash !== '' || url.username !== '') {
-    problems.push(`${name}: must have no trailing slash, query, fragment or user information`);
-  } else if (url.origin + (url.pathname === '/' ? '' : url.pathname) !== issuer) {
-    problems.push(`${name}: must be written as ${url.origin}${url.pathname === '/' ? '' : url.pathname}`);
-  }
-  const onLocalhost = url.hostname === 'localhost' || url.hostname.endsWith('.localhost');
-  if (mode === 'dev' && !onLocalhost) {
-    problems.push(`${name}: development mode stays on localhost, use \`postern serve\` for anything else`);
-  }
-  if (url.protocol === 'http:' && !onLocalhost) {
-    problems.push(`${name}: must be https (http is for localhost only)`);
-  }
-  // It becomes part of every route, where a colon or a star would be a pattern.
-  if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(url.pathname === '/' ? '' : url.pathname)) {
-    problems.push(`${name}: its path must be of letters, digits and - . _ ~`);
-  }
-  return problems;
-}
-
 /** What was received, fit to be printed. */
 function received(name: string, value: string | undefined): string {
   if (value === undefined) return 'not set';
-  return isSecret(name) ? '(hidden)' : JSON.stringify(value);
+  return isSecret(name) ? '(hidden)' : JSON.stringify(withoutSecrets(value));
 }
 
 const isSecret = (name: string): boolean => (SECRET_VARIABLES as readonly string[]).includes(name);
@@ -286,7 +280,7 @@ export function describeConfig(config: Config): Record<string, unknown> {
   for (const name of VARIABLES) {
     const value = config[name as keyof Config];
     const set = value !== undefined && !(Array.isArray(value) && value.length === 0);
-    shown[name] = isSecret(name) && set ? '(hidden)' : (value ?? null);
+    shown[name] = isSecret(name) && set ? '(hidden)' : printable(value ?? null);
   }
   return shown;
 }

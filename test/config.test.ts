@@ -7,6 +7,7 @@ import {
   connectionsOf,
   describeConfig,
   loadConfig,
+  remoteVariables,
   tracesEndpoint,
   VARIABLES,
   type Config,
@@ -188,6 +189,48 @@ test('ASVS 14.2.1: configuration is shown with its secrets masked', () => {
   expect(JSON.stringify(shown)).not.toContain(KEY);
   expect(describeConfig(loadConfig('command', {}))).toMatchObject({ DATABASE_URL: null });
 });
+
+test('ASVS 14.2.1: what is a secret only by mistake, or within a URL, is printed nowhere either', () => {
+  const secret = 'hunter2hunter2hunter2hunter2hunter2';
+  const wrong: NodeJS.ProcessEnv = {
+    DATABASE_URL: `postgres://postern:pa@ss#${secret}@db.example/postern`,
+    ISSUER: `https://me:${secret}#@id.example.test`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: `ftp://me:${secret}@collector.example`,
+    SOFTWARE_STATEMENT_ISSUERS: `https://a:${secret}@issuer.example`,
+    OUTBOUND_ALLOW: `http://a:${secret}@host.example:80`,
+    TRUST_PROXY: `http://a:${secret}@proxy.example:80`,
+    TLS_KEY_FILE: `-----BEGIN PRIVATE KEY-----\n${secret}\n-----END PRIVATE KEY-----`,
+    TLS_CERT_FILE: '/nowhere/cert.pem',
+  };
+  for (const [name, value] of Object.entries(wrong)) {
+    const problems = problemsOf('serve', { ...PRODUCTION, [name]: value }).join('\n');
+    expect(problems, name).toContain(name === 'TLS_CERT_FILE' ? 'TLS_KEY_FILE' : name);
+    expect(problems, name).not.toMatch(/hunter2|pa@ss/);
+  }
+  for (const name of ['SECRET_KEYS_FILE', 'DATABASE_URL_FILE']) {
+    const [problem] = problemsOf('command', { [name]: `/${secret}` });
+    expect(problem).toMatch(new RegExp(`^${name} names no file that can be read \\(ENOENT\\)$`));
+  }
+  expect(() => remoteVariables({ POSTERN_TOKEN_FILE: secret })).toThrow(/^POSTERN_TOKEN_FILE names no file/);
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: `https://me:${secret}@collector.example/v1` };
+  const shown = describeConfig(loadConfig('serve', { ...PRODUCTION, ...endpoint }));
+  expect(shown['OTEL_EXPORTER_OTLP_ENDPOINT']).toBe('https://(hidden)@collector.example/v1');
+});
+
+test.each(['0.0.0.0', '::', '192.0.2.7', 'notebook.example'])(
+  'decided: development mode has accounts that everybody knows: HOST=%s wants EXPOSE_DEVELOPMENT',
+  (HOST) => {
+    const [problem] = problemsOf('dev', { HOST });
+    expect(problem).toMatch(/^HOST is ".*": development mode has accounts .* EXPOSE_DEVELOPMENT=true/);
+    expect(loadConfig('dev', { HOST, EXPOSE_DEVELOPMENT: 'true' }).HOST).toBe(HOST);
+    expect(loadConfig('serve', { ...PRODUCTION, HOST }).HOST).toBe(HOST);
+  },
+);
+
+test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost', 'postern.localhost'])(
+  'decided: development mode is at home at %s',
+  (HOST) => expect(loadConfig('dev', { HOST }).HOST).toBe(HOST),
+);
 
 test('contract: secrets come from *_FILE too, not from both, and an unreadable file is a problem', () => {
   const directory = mkdtempSync(join(tmpdir(), 'postern-config-'));

@@ -21,6 +21,7 @@ const catalogue = {
   'too-large': [413, 'The body is too large', 'body_size'],
   'unsupported-media-type': [415, 'The body has the wrong media type', 'media_type'],
   'headers-too-large': [431, 'The headers are too large', 'http'],
+  misdirected: [421, 'This is not reached by that host', 'host'],
   'key-reused': [422, 'This Idempotency-Key belongs to another request', 'idempotency_key'],
   'too-many-requests': [429, 'Too many requests', 'rate_limit'],
   'server-error': [500, 'Something went wrong here', 'defect'],

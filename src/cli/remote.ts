@@ -1,6 +1,7 @@
 /** The admin API of a server elsewhere, over HTTPS. */
 import { readFileSync } from 'node:fs';
 import type { RemoteVariables } from '../config.ts';
+import { withoutSecrets } from '../config/shown.ts';
 import { adminApiOf } from '../protocol/admin-api.ts';
 import { decodeUtf8 } from '../protocol/plain-text.ts';
 import { isLoopbackHost } from '../protocol/redirect-uri.ts';
@@ -48,7 +49,7 @@ export function accessOf(
 }
 
 function issuerOf(url: string): string {
-  const said = `--url is ${JSON.stringify(url)}:`;
+  const said = `--url is ${JSON.stringify(withoutSecrets(url))}:`;
   if (!URL.canParse(url)) throw usage(`${said} must be the issuer, e.g. https://id.example.com`);
   const { protocol, hostname, origin, pathname, search, hash, username, password } = new URL(url);
   // Tokens and secrets go there.
@@ -63,7 +64,11 @@ function readToken(file: string): string {
   try {
     return decodeUtf8(readFileSync(file)).trim();
   } catch (error) {
-    throw new Failure('failed', `--token-file cannot be read: ${(error as Error).message}`);
+    // Not its name: many put the token there in place of its file.
+    throw new Failure(
+      'failed',
+      `--token-file names no file that can be read (${(error as NodeJS.ErrnoException).code})`,
+    );
   }
 }
 

@@ -11,6 +11,7 @@ import { secondsUntil } from '../protocol/numeric-date.ts';
 import { poolState } from '../store/db.ts';
 import { outstanding } from '../store/logout-notices.ts';
 import { overdueSince } from '../store/sweep.ts';
+import { ourHosts } from './host.ts';
 
 type Sources = Parameters<Deps['metrics']['watch']>[0];
 type Backlog = Awaited<ReturnType<NonNullable<Sources['backlog']>>>;
@@ -83,10 +84,13 @@ export interface MetricsListener {
 
 /** Listens for scrapes. @throws Error that says which address was not to be had */
 export async function listenForScrapes(
-  { metrics, log }: Pick<Deps, 'metrics' | 'log'>,
+  { config, metrics, log }: Pick<Deps, 'config' | 'metrics' | 'log'>,
   { host, port }: { host: string; port: number },
 ): Promise<MetricsListener> {
+  const isOurs = ourHosts(config, { open: true, more: [host] });
   const server = createServer({ requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS }, (request, response) => {
+    // Of a page that has its own name lead here (DNS rebinding).
+    if (!isOurs(request.headers.host)) return end(response, 421, 'not the host of these metrics: see ALLOWED_HOSTS\n');
     answer(metrics, request, response).catch((error: unknown) => {
       log.error({ err: error }, 'the metrics could not be read');
       end(response, 500, 'something went wrong here\n');

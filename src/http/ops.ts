@@ -7,6 +7,9 @@ export interface Readiness {
   closing: boolean;
 }
 
+/** The last segment of each address here. */
+export const HEALTH = ['/livez', '/healthz', '/readyz'] as const;
+
 type Needs = Pick<Deps, 'clockDoubt' | 'keys' | 'log' | 'probe'>;
 
 const HINDRANCES = {

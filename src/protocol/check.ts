@@ -11,6 +11,7 @@ export const CHECKS = {
   address: 'RFC 9110 §15.5.5',
   https: 'RFC 6749 §1.6',
   http: 'RFC 9112 §2.2',
+  host: 'RFC 9110 §7.4',
   rate_limit: 'RFC 6585 §4',
   database: 'RFC 9110 §15.6.4',
   defect: 'RFC 9110 §15.6.1',

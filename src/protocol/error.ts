@@ -45,6 +45,8 @@ const catalogue = {
   too_many_requests: 429,
   not_found: 404,
   method_not_allowed: 405,
+  // RFC 9110 §15.5.20
+  misdirected_request: 421,
 } as const satisfies Record<string, number>;
 
 export type ErrorCode = keyof typeof catalogue;

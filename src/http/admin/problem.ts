@@ -49,6 +49,9 @@ function named(error: unknown): Problem {
     const { retry_after = 1, explanation } = error;
     return new Problem('too-many-requests', 'slow down', { ...explanation, retry_after });
   }
+  if (error instanceof OAuthError && error.error === 'misdirected_request') {
+    return new Problem('misdirected', error.error_description, error.explanation);
+  }
   const problem = problemOf(error);
   if (problem) return problem;
   if (isUnavailable(error)) return new Problem('unavailable', 'try again', { retry_after: 1 });
