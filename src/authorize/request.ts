@@ -12,7 +12,7 @@ import {
 import { invalidRequest, OAuthError } from '../protocol/error.ts';
 import { repeatedParameter } from '../protocol/form-encoding.ts';
 import type { Parameters } from '../protocol/parameters.ts';
-import { listOf } from '../protocol/redaction.ts';
+import { listOf, strangeName } from '../protocol/redaction.ts';
 import { isRegisteredRedirectUri, isWebUri } from '../protocol/redirect-uri.ts';
 import type { Client } from '../store/clients.ts';
 import { checks, type Check, isResponseMode, mayUse, reader, type CheckContext } from './checks.ts';
@@ -40,7 +40,7 @@ export async function findClient({ directory }: Pick<Deps, 'directory'>, paramet
   if (client_id === undefined) throw invalidRequest('client_id is missing', { check: 'client_id', received: 'none' });
   const client = await directory.client(client_id);
   if (!client) {
-    const detail = { check: 'client_id', expected: 'a registered client', received: client_id } as const;
+    const detail = { check: 'client_id', expected: 'a registered client', received: strangeName(client_id) } as const;
     throw invalidRequest('client_id is not known here', detail);
   }
   return client;

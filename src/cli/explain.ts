@@ -15,7 +15,7 @@ interface Options {
 }
 
 const RECENT = 20;
-const HIDDEN = 'A caller chooses its X-Request-Id if it likes: these requests had the same.';
+const SAME = 'A caller calls its requests what it likes: these had the same X-Request-Id.';
 
 export const explain: Leaf<Options> = {
   summary: 'why a request was refused',
@@ -28,6 +28,7 @@ export const explain: Leaf<Options> = {
   ],
   explanation: [
     'The request id is in the X-Request-Id header of every answer, on error pages, and in the log.',
+    'What the caller sent as X-Request-Id does, too, unless it could be a secret.',
     'Servers write refusals down within a second or two, and keep them for REFUSAL_RETENTION seconds.',
   ].join('\n'),
   examples: ['explain pQ8Zl2wVn0aXk3Ts', 'explain --recent --client my-app', 'explain --user 4f1c… --json'],
@@ -47,7 +48,7 @@ async function one({ db, config }: Deps, request_id: string): Promise<Answer> {
     json: refusals.length === 1 ? refusal : refusals,
     ids: refusals.map(({ refusal_id }) => refusal_id),
     text: refusals.map(describe).join('\n\n'),
-    notes: refusals.length > 1 ? [HIDDEN] : [],
+    notes: refusals.length > 1 ? [SAME] : [],
   };
 }
 
@@ -65,6 +66,7 @@ function describe(refusal: ExplainedRefusal): string {
     sub: refusal.sub,
     ip: refusal.ip,
     request_id: refusal.request_id,
+    caller_request_id: refusal.caller_request_id,
   };
   return record(shown, ['check', 'expected', 'received']);
 }

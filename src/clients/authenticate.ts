@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
 import { usesSecret, type AuthMethod } from '../protocol/client-metadata.ts';
 import { invalidClient, invalidRequest, tooManyRequests, type Explanation } from '../protocol/error.ts';
-import { listOf } from '../protocol/redaction.ts';
+import { listOf, strangeName } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
 import { authMethods } from './auth-methods/index.ts';
 import type { Method, PresentedCredentials, Proof, ProofContext } from './auth-methods/method.ts';
@@ -43,7 +43,7 @@ export async function authenticate(
     throw invalidRequest('client_id does not match the authenticated client', {
       check: 'client_authentication',
       expected: 'the client_id of the credentials',
-      received: `client_id ${presented.client_id}, ${proof.method} of ${proof.client_id}`,
+      received: `client_id: ${strangeName(presented.client_id)}, ${proof.method}: ${strangeName(proof.client_id)}`,
     });
   }
 
@@ -80,7 +80,7 @@ function explanationOf(
   { method, client_id }: Proof & { method: AuthMethod },
   why: string,
 ): Explanation {
-  if (!client) return { check: 'client_id', expected: 'a registered client', received: client_id };
+  if (!client) return { check: 'client_id', expected: 'a registered client', received: strangeName(client_id) };
   const registered = client.token_endpoint_auth_method;
   const received = `${method}: ${why}`;
   const fits = method === registered || (isSecretMethod(method) && usesSecret(client));

@@ -17,6 +17,8 @@ export type { Client } from '../store/clients.ts';
  */
 export interface Directory {
   client(client_id: string): Promise<clients.Client | undefined>;
+  /** Was there such a client when it was last asked for, a moment ago? For what cannot wait, and decides nothing. */
+  knows(client_id: string): boolean;
   scopes(): Promise<ReadonlyMap<string, scopes.Scope>>;
   resources(): Promise<ReadonlyMap<string, resources.Resource>>;
   /** Forgets everything: after a write in this process. */
@@ -39,6 +41,10 @@ export function createDirectory(db: Db, now: () => number, own: readonly resourc
       if (!isClientId(client_id)) return undefined;
       const client = kept.clients.get(client_id) ?? (await kept.clients.fetch(client_id));
       return client === MISS ? undefined : client;
+    },
+    knows(client_id) {
+      const client = kept.clients.peek(client_id);
+      return client !== undefined && client !== MISS;
     },
     scopes: () => kept.scopes(),
     resources: () => kept.resources(),

@@ -19,7 +19,7 @@ import {
   tooManyRequests,
 } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import { sizeOf } from '../protocol/redaction.ts';
+import { redact, sizeOf, strangeName } from '../protocol/redaction.ts';
 import { formatScope, parseScope } from '../protocol/scope.ts';
 import { FADES_AFTER } from '../protocol/throttle.ts';
 import * as clients from '../store/clients.ts';
@@ -116,7 +116,7 @@ export async function replaceSelf(
     throw invalidClientMetadata('client_id must be that of the client', {
       check: 'client_metadata',
       expected: client.client_id,
-      received: sent.data?.client_id ?? 'none',
+      received: sent.data === undefined ? 'none' : strangeName(sent.data.client_id),
     });
   }
   const { client_secret } = sent.data;
@@ -266,7 +266,7 @@ async function naming<T>(work: () => Promise<T>): Promise<T> {
     const [issue] = error.issues;
     const member = String(issue?.path[0] ?? 'the document');
     const problem = `${member}: ${issue?.message ?? 'is not valid'}`;
-    const detail = { check: 'client_metadata', expected: problem } as const;
+    const detail = { check: 'client_metadata', expected: redact(problem) } as const;
     throw REDIRECT_MEMBERS.has(member) ? invalidRedirectUri(problem, detail) : invalidClientMetadata(problem, detail);
   }
 }

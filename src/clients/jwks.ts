@@ -24,6 +24,19 @@ const MAX_ATTEMPTS = 200;
 /** Characters of all the sets that are kept: others choose how long each is. */
 const MAX_SIZE = 16 * 1024 * 1024;
 
+/**
+ * RFC 7517 §8.5, OpenID Connect Core §10.1.1, and what servers say of files that they do not know. A page is no key set,
+ * though somebody may have had it say something that reads like one.
+ */
+const MEDIA_TYPES: ReadonlySet<string> = new Set([
+  'application/jwk-set+json',
+  'application/json',
+  'application/octet-stream',
+  'binary/octet-stream',
+  'text/plain',
+  '',
+]);
+
 interface KeySet {
   jwks: PublicJwks;
   size: number;
@@ -111,8 +124,9 @@ export function createClientKeys(fetch: Deps['fetch'], now: () => number): Clien
 async function load(fetch: Deps['fetch'], uri: string, trusted: boolean): Promise<KeySet> {
   try {
     const headers = { accept: 'application/jwk-set+json, application/json' };
-    const { status, text } = await fetch(uri, { headers, trusted });
+    const { status, media_type, text } = await fetch(uri, { headers, trusted });
     if (status !== 200) throw new Error(`${uri} answered ${status}`);
+    if (!MEDIA_TYPES.has(media_type)) throw new Error(`${uri} answered with ${media_type}`);
     const jwks = publicJwks.parse(JSON.parse(text));
     return { jwks, size: text.length, verifying: verifyingWith(jwks) };
   } catch (cause) {

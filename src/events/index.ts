@@ -5,6 +5,7 @@
  */
 import type { Deps } from '../deps.ts';
 import type { OAuthError } from '../protocol/error.ts';
+import { redact } from '../protocol/redaction.ts';
 import { append, type AuditRow } from '../store/audit-log.ts';
 import type { Db, Trx } from '../store/db.ts';
 import type { Change } from './change.ts';
@@ -115,8 +116,11 @@ export function logRefused({ log, metrics }: Needs, request_id: string, refusal:
   const { error, error_description, cause, failed } = refusal;
   metrics.refused(error, failed.check);
   const why = cause instanceof Error ? cause.message : cause;
-  const { check } = failed;
-  log.info({ event: 'refused', request_id, client_id, error, error_description, check, cause: why }, 'refused');
+  const said = { error, error_description: redact(error_description), check: failed.check };
+  log.info(
+    { event: 'refused', request_id, client_id, ...said, cause: typeof why === 'string' ? redact(why) : undefined },
+    'refused',
+  );
 }
 
 /** The log line of a request that an operator was refused. */
@@ -128,5 +132,6 @@ export function logProblem(
 ): void {
   const { check } = failed;
   metrics.refused(error, check);
-  log.info({ event: 'refused', request_id, client_id, error, error_description, check }, 'refused');
+  const said = { error, error_description: redact(error_description), check };
+  log.info({ event: 'refused', request_id, client_id, ...said }, 'refused');
 }

@@ -18,8 +18,10 @@ export interface RefusedRequest extends Requester {
   /** The pattern, never the address: that has ids and codes in it. */
   route: string;
   status: number;
-  /** Who it said it was, unproven. */
-  client_id?: string | undefined;
+  /** What the caller calls the request. */
+  caller_request_id?: string | undefined;
+  /** Who it said it was, unproven: kept where there is such a client. */
+  claimed?: string | undefined;
 }
 
 /** A refusal, in whatever form its reader gets it: an OAuthError is one. */
@@ -106,22 +108,23 @@ export function createRefusals(db: Db, limits: Limits): Refusals {
   };
 
   return {
-    note(refusal, { network, client_id: named, request_id, ip, method, route, status }, now) {
+    note(refusal, { network, claimed = null, request_id, caller_request_id = null, ip, method, route, status }, now) {
       if (retention === 0 || UNREMARKABLE.has(refusal.error)) return;
       turn(now);
-      const { client_id = named ?? null, sub = null, expected = null, received = null } = explained(refusal);
+      const { client_id = null, sub = null, expected = null, received = null } = explained(refusal);
       const { check } = refusal.failed;
       const lanes = [
         [network, a_minute.network],
-        [`${network} ${client_id ?? ''} ${check}`, a_minute.same],
+        [`${network} ${client_id ?? claimed ?? ''} ${check}`, a_minute.same],
       ] as const;
       if (!isRoom(lanes)) {
         minute.dropped += 1;
         return;
       }
       const { error, error_description } = refusal;
-      const said = { error, error_description: printable(error_description), check, expected, received };
-      waiting.push(rowOf(now, { request_id, client_id, sub, ip, network, method, route, status, ...said }));
+      const said = { error, error_description: redact(error_description), check, expected, received };
+      const who = { client_id, claimed, sub };
+      waiting.push(rowOf(now, { request_id, caller_request_id, ...who, ip, network, method, route, status, ...said }));
     },
     flush,
     async close(now) {
@@ -162,10 +165,10 @@ const withClause = ({ expires_bucket: _bucket, ...refusal }: store.Refusal): Exp
   clause: (refusal.check !== null && clauseOf(refusal.check)) || null,
 });
 
-/** A caller may choose its request id: of one that came more than once, only the last so many. */
+/** A caller calls requests what it likes: of a name that came more than once, only the last so many. */
 const MOST_OF_ONE = 20;
 
-/** The refusals of a request id, newest first; none when it was not refused, or is not kept (any more). */
+/** The refusals of a request by our id, or else by what its caller calls it, newest first; none when it was not refused, or is not kept (any more). */
 export const findRefusals = async ({ db }: { db: Db }, request_id: string): Promise<ExplainedRefusal[]> =>
   (await store.findByRequest(db, request_id, MOST_OF_ONE)).map(withClause);
 

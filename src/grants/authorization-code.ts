@@ -16,7 +16,7 @@ import type { Authorization } from '../tokens/authorization.ts';
 import { authorizationOf, closed, ended, openScopes, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
-  code: z.string().max(512),
+  code: z.string(),
   redirect_uri: z.string().max(2000),
   code_verifier: z.string().optional(),
   resource: z.array(z.string()).optional(),

@@ -20,7 +20,7 @@ import { membershipsWanted } from '../tokens/memberships.ts';
 import type { Authorization } from '../tokens/authorization.ts';
 import { authorizationOf, closed, openScopes, type Grant } from './grant.ts';
 
-const parameters = z.object({ device_code: z.string().max(512), resource: z.array(z.string()).optional() });
+const parameters = z.object({ device_code: z.string(), resource: z.array(z.string()).optional() });
 
 export const deviceCode: Grant<z.infer<typeof parameters>> = {
   parameters,

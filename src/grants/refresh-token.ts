@@ -16,7 +16,7 @@ import type { Authorization } from '../tokens/authorization.ts';
 import { authorizationOf, closed, ended, openScopes, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
-  refresh_token: z.string().max(512),
+  refresh_token: z.string(),
   scope: z.string().max(4000).optional(),
   resource: z.array(z.string()).optional(),
 });

@@ -7,21 +7,26 @@ import { clientId } from '../protocol/client-metadata.ts';
 import { invalidRequest, OAuthError, temporarilyUnavailable } from '../protocol/error.ts';
 import { decodeFormValue, type Pairs } from '../protocol/form-encoding.ts';
 import { isUnavailable } from '../store/db.ts';
-import { requesterOf } from './request.ts';
+import { CONTENT_CODING } from './message.ts';
+import { callerIdOf, requesterOf } from './request.ts';
 
 export interface Refused {
   status: number;
   refusal: OAuthError;
 }
 
-type Needs = Pick<Deps, 'clock' | 'log' | 'metrics' | 'refusals'>;
+type Needs = Pick<Deps, 'clock' | 'directory' | 'log' | 'metrics' | 'refusals'>;
 
 /** Seconds after which a request that met a missing database may come again. */
 const RETRY_AFTER = 1;
 
+/** Only the name of a client: what somebody sent in its place, by mistake or not, may be a secret. */
+const knownName = ({ directory }: Pick<Needs, 'directory'>, claimed: string | undefined): string | undefined =>
+  claimed !== undefined && directory.knows(claimed) ? claimed : undefined;
+
 /**
  * Names what was thrown, and logs it: refusals as such, a database that is away as a warning, defects as errors.
- * `client_id` is who the request said it was, for operators.
+ * `client_id` is who the request said it was: kept for operators where there is such a client, and nowhere otherwise.
  */
 export function refused(error: unknown, request: FastifyRequest, deps: Needs, client_id?: string): Refused {
   if (error instanceof OAuthError) return noted(deps, request, error, error.status, client_id);
@@ -39,8 +44,10 @@ export function refused(error: unknown, request: FastifyRequest, deps: Needs, cl
   // What Fastify itself refuses: too large, not parsable, an unknown media type.
   const { statusCode, code } = error as FastifyError;
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
-    const detail = { cause: code, check: 'form', expected: EXPECTED[statusCode], received: code } as const;
-    const refusal = invalidRequest(FASTIFY_REFUSALS[statusCode] ?? 'the request is malformed', detail);
+    const expected = EXPECTED[code] ?? EXPECTED[statusCode];
+    const detail = { cause: code, check: 'form', expected, received: code } as const;
+    const sentence = FASTIFY_REFUSALS[code] ?? FASTIFY_REFUSALS[statusCode] ?? 'the request is malformed';
+    const refusal = invalidRequest(sentence, detail);
     return noted(deps, request, refusal, statusCode, client_id);
   }
   log.error({ err: error, request_id: request.id }, 'unexpected error');
@@ -63,7 +70,7 @@ export function noted(
   status: number,
   client_id?: string,
 ): Refused {
-  logRefused(deps, request.id, refusal, refusal.explanation.client_id ?? client_id);
+  logRefused(deps, request.id, refusal, refusal.explanation.client_id ?? knownName(deps, client_id));
   keep(deps, request, refusal, status, client_id);
   return { status, refusal };
 }
@@ -79,7 +86,8 @@ export function keep(
   const { method, routeOptions } = request;
   const route = routeOptions?.url ?? 'unknown';
   const named = client_id ?? namedIn(request);
-  refusals.note(refusal, { ...requesterOf(request), method, route, status, client_id: named }, clock());
+  const caller = { ...requesterOf(request), caller_request_id: callerIdOf(request) };
+  refusals.note(refusal, { ...caller, method, route, status, claimed: named }, clock());
 }
 
 /**
@@ -98,11 +106,14 @@ function namedIn({ query, body }: FastifyRequest): string | undefined {
   }
 }
 
-const FASTIFY_REFUSALS: Record<number, string> = {
+/** By code, else by status. */
+const FASTIFY_REFUSALS: Record<string, string> = {
+  [CONTENT_CODING]: 'the body is compressed or otherwise coded; send it as it is',
   413: 'the body is too large',
   415: 'the body has a media type that is not accepted here',
 };
-const EXPECTED: Record<number, string> = {
+const EXPECTED: Record<string, string> = {
+  [CONTENT_CODING]: 'no Content-Encoding but identity',
   413: 'a body within the limit',
   415: 'application/x-www-form-urlencoded, or application/json where the endpoint takes it',
 };

@@ -4,6 +4,7 @@ import type { Requester } from '../events/index.ts';
 import { invalidRequest, OAuthError } from '../protocol/error.ts';
 import { parseForm, uniqueParameters, type Pairs } from '../protocol/form-encoding.ts';
 import type { Parameters } from '../protocol/parameters.ts';
+import { foreignId } from '../protocol/redaction.ts';
 import { peerOf } from './network.ts';
 
 /** Who asks. The address is the peer's, or what a trusted proxy says it is. */
@@ -11,6 +12,9 @@ export function requesterOf(request: FastifyRequest): Requester {
   const { ip, network } = peerOf(request);
   return { ip, network, request_id: request.id };
 }
+
+/** What the caller, or a proxy before us, calls the request; undefined for anything else that may stand there. */
+export const callerIdOf = ({ headers }: FastifyRequest): string | undefined => foreignId(headers['x-request-id']);
 
 type ByName = (pairs: Pairs) => Parameters;
 

@@ -11,7 +11,9 @@ import { newId } from '../store/handle.ts';
 import { answerUnreadableAddress, isBelow } from './admin/elsewhere.ts';
 import { answerUnreadable } from './unreadable.ts';
 import { peerOf, withinRanges } from './network.ts';
-import { noted } from './refusal.ts';
+import { requireHttp } from './message.ts';
+import { noted, refused, type Refused } from './refusal.ts';
+import { callerIdOf } from './request.ts';
 import { requestLog } from './request-log.ts';
 import { traced } from './tracing.ts';
 import { nextTurn } from './turn.ts';
@@ -27,12 +29,10 @@ const CHECK_CONNECTIONS_MS = 2_000;
 const MAX_CONNECTIONS = 10_000;
 const FAREWELL_MS = 1_000;
 
-const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
-
 /** What stands for the route of a request that has none: its address is anybody's invention. */
 export const UNROUTED = 'unknown';
 
-type Needs = Pick<Deps, 'clock' | 'config' | 'log' | 'metrics' | 'random' | 'refusals' | 'tracing'>;
+type Needs = Pick<Deps, 'clock' | 'config' | 'directory' | 'log' | 'metrics' | 'random' | 'refusals' | 'tracing'>;
 
 /** An instance without routes. `ready` turns false when the process starts to close. */
 export function createServer(deps: Needs): FastifyInstance {
@@ -57,10 +57,8 @@ export function createServer(deps: Needs): FastifyInstance {
     forceCloseConnections: 'idle' as const,
     trustProxy: config.TRUST_PROXY.length > 0 ? withinRanges(config.TRUST_PROXY) : false,
     requestIdHeader: false as const,
-    genReqId: ({ headers }: { headers: Record<string, unknown> }) => {
-      const given = headers['x-request-id'];
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId(random, 12);
-    },
+    // Never the caller's: it would find what happened to others by theirs. What it calls the request stands beside ours.
+    genReqId: () => newId(random, 12),
     // Addresses that cannot be read reach no scope and no hook.
     frameworkErrors: ({ statusCode = 400 }: { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
       void reply
@@ -72,9 +70,7 @@ export function createServer(deps: Needs): FastifyInstance {
         return;
       }
       const refusal = invalidRequest('the address is malformed', { check: 'address' });
-      noted(deps, request, refusal, statusCode);
-      const { error, error_description } = refusal;
-      void reply.code(statusCode).send({ error, error_description });
+      sendBare(reply, noted(deps, request, refusal, statusCode));
     },
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     clientErrorHandler: answerUnreadable(deps),
@@ -101,6 +97,9 @@ export function createServer(deps: Needs): FastifyInstance {
     reply.header('x-request-id', request.id);
     done();
   });
+  requireHttp(app);
+  // Of what stands at no door; doors have their own.
+  app.setErrorHandler((error, request, reply) => sendBare(reply, refused(error, request, deps)));
   app.addHook('preHandler', nextTurn);
   // Clients with a connection to us are told to leave before any is cut: a request may be on its way on each of them.
   let closing = false;
@@ -127,12 +126,17 @@ export function createServer(deps: Needs): FastifyInstance {
         ms: Math.round(reply.elapsedTime * 10) / 10,
         ip: peerOf(request).ip,
         request_id: id,
+        caller_request_id: callerIdOf(request),
       },
       'request',
     );
     done();
   });
   return app;
+}
+
+function sendBare(reply: FastifyReply, { status, refusal: { error, error_description } }: Refused): FastifyReply {
+  return reply.code(status).header('cache-control', 'no-store').send({ error, error_description });
 }
 
 /** Routes have no JSON Schemas, and Fastify's compilers for them are a sixth of what a start would load. */

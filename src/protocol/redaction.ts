@@ -7,11 +7,13 @@ export const MAX_SHOWN = 500;
 const MAX_READ = 2000;
 
 /** Long enough, and mixed enough, to be a token, a code or a secret. */
-const RUN = /[A-Za-z0-9_+=~-]{20,}/g;
+const RUN = /[A-Za-z0-9_+=~-]{16,}/g;
 const looksSecret = (run: string): boolean => /\d/.test(run) && /[A-Za-z]/.test(run);
 /** The password of a URL, and what a query carries under these names. */
 const IN_URL = /(\/\/[^/?#@\s:]*:)[^/?#@\s]*@/g;
 const IN_QUERY = /((?:code|token|secret|password|assertion|verifier|key|state|nonce|session|sid)=)[^&#\s]*/gi;
+/** Whatever else stands in the query of an address, and is longer than a flag. */
+const VALUE = /([?&][^=&#\s"]{1,60}=)([^&#\s"]{6,})/g;
 
 /** Printable, bounded text: nothing in it steers a terminal, and Postgres can hold it. */
 export function printable(text: string, max: number = MAX_SHOWN): string {
@@ -30,6 +32,9 @@ export function redact(text: string, ours = ''): string {
   const masked = read
     .replaceAll(IN_URL, '$1(hidden)@')
     .replaceAll(IN_QUERY, '$1(hidden)')
+    .replaceAll(VALUE, (all, name: string, value: string) =>
+      ours.includes(value) || value === '(hidden)' ? all : `${name}(hidden)`,
+    )
     .replaceAll(RUN, (run) => (looksSecret(run) && !ours.includes(run) ? `(${run.length} characters)` : run));
   return printable(masked);
 }
@@ -50,6 +55,23 @@ export function kindOf(token: string | undefined): string {
   const fingerprint = createHash('sha256').update(token).digest('hex').slice(0, 8);
   if (HANDLE.test(token)) return `a handle of ours, fingerprint ${fingerprint}`;
   return JWT.test(token) ? `a JWT, fingerprint ${fingerprint}` : `${token.length} characters that are no token of ours`;
+}
+
+/**
+ * Of a name that nobody has: what it may be instead. Ids and secrets are swapped, so that what is no id may be a secret.
+ */
+export const strangeName = (name: string): string =>
+  HANDLE.test(name) || JWT.test(name) ? kindOf(name) : `a name of ${name.length} characters`;
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
+/** A UUID, a W3C trace id, a ULID: what proxies make, and we never do. */
+const COMMON_ID =
+  /^(?:[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}|[\da-f]{32}|[0-7][\da-hjkmnp-tv-z]{25})$/i;
+
+/** An id that others gave a request, when it is fit to be kept beside ours; undefined for what could be a secret. */
+export function foreignId(id: unknown): string | undefined {
+  if (typeof id !== 'string' || !REQUEST_ID.test(id)) return undefined;
+  return COMMON_ID.test(id) || !/[\w-]{24,}/.test(id) ? id : undefined;
 }
 
 /** Several values, as one text. */

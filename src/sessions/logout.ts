@@ -7,7 +7,7 @@ import type { Requester } from '../events/index.ts';
 import { invalidRequest, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
-import { listOf } from '../protocol/redaction.ts';
+import { listOf, strangeName } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
 import { transact } from '../store/db.ts';
 import { drawHandle, readHandle } from '../store/handle.ts';
@@ -50,7 +50,7 @@ export async function readLogoutRequest(
     throw invalidRequest('client_id is not the audience of id_token_hint', {
       check: 'logout_hint',
       expected: hint.client_id,
-      received: client_id,
+      received: strangeName(client_id),
       client_id: hint.client_id,
       sub: hint.sub,
     });

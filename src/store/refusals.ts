@@ -4,19 +4,42 @@ import type { Db } from './db.ts';
 import type { Database } from './schema.ts';
 
 export type Refusal = Selectable<Database['refusals']>;
-export type NewRefusal = Insertable<Database['refusals']>;
-
-/** Writes a batch, in one statement. */
-export async function insert(db: Db, rows: readonly NewRefusal[]): Promise<void> {
-  if (rows.length > 0) await db.insertInto('refusals').values(rows).execute();
+/** A refusal to be kept. */
+export interface NewRefusal extends Insertable<Database['refusals']> {
+  /** Whom the request names, where `client_id` is not known better. */
+  claimed?: string | null;
 }
 
-/** A caller may have chosen its request id, and so have used it before: newest first. */
+/** Writes a batch, in one statement. A name that a request claims is kept if a client has it: others may be secrets. */
+export async function insert(db: Db, rows: readonly NewRefusal[]): Promise<void> {
+  if (rows.length === 0) return;
+  const named = rows.map(({ claimed, ...row }) => ({
+    ...row,
+    client_id:
+      row.client_id ??
+      (claimed ? sql<string | null>`(select client_id from clients where client_id = ${claimed})` : null),
+  }));
+  await db.insertInto('refusals').values(named).execute();
+}
+
+/** By our id; where that is nobody's, by the caller's, who may have used it before. Newest first. */
 export const findByRequest = (db: Db, request_id: string, limit: number): Promise<Refusal[]> =>
   db
     .selectFrom('refusals')
     .selectAll()
-    .where('request_id', '=', request_id)
+    .where((eb) =>
+      eb.or([
+        eb('request_id', '=', request_id),
+        eb.and([
+          eb('caller_request_id', '=', request_id),
+          eb.not(
+            eb.exists(
+              eb.selectFrom('refusals as own').select('own.refusal_id').where('own.request_id', '=', request_id),
+            ),
+          ),
+        ]),
+      ]),
+    )
     .orderBy('at', 'desc')
     .orderBy('refusal_id', 'desc')
     .limit(limit)

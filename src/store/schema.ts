@@ -253,6 +253,7 @@ export interface Database {
     refusal_id: Generated<string>;
     at: Date;
     request_id: Nullable<string>;
+    caller_request_id: Nullable<string>;
     client_id: Nullable<string>;
     sub: Nullable<string>;
     ip: Nullable<string>;

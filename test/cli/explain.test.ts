@@ -45,6 +45,21 @@ describe('explain', () => {
     });
   });
 
+  test('finds a refusal by what its caller called it, unless that is another’s own id', async () => {
+    const headers = { 'x-request-id': '4bf92f3577b34da6a3ce929d0e0e4736' };
+    const first = await at.app.inject({ url: '/authorize?client_id=none', headers });
+    const own = String(first.headers['x-request-id']);
+    // Somebody who read the id of another's request.
+    await at.app.inject({ url: '/authorize?client_id=none', headers: { 'x-request-id': own } });
+    await written();
+    for (const id of [own, headers['x-request-id']]) {
+      expect((await postern(['explain', id, '--json'])).json()).toMatchObject({
+        request_id: own,
+        caller_request_id: headers['x-request-id'],
+      });
+    }
+  });
+
   test('lists the latest, of a client or about a person, with what led to them', async () => {
     const user = await aUser(at);
     await postForm(at, '/login', { username: user.username, password: 'wrong' });

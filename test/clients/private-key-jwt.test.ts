@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CLIENT_ASSERTION_TYPE } from '../../src/protocol/jwt-assertion.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aClient, aService, postForm, type AClient } from '../support/fixtures.ts';
@@ -174,12 +174,15 @@ describe('keys that the client publishes (jwks_uri)', () => {
   let server: Server;
   let published: JWK[];
   let fetched = 0;
+  let media_type: string;
+  beforeEach(() => void (media_type = 'application/jwk-set+json'));
   let uri: string;
   let host: string;
   beforeAll(async () => {
     server = createServer((_request, response) => {
       fetched += 1;
-      response.setHeader('content-type', 'application/jwk-set+json').end(JSON.stringify({ keys: published }));
+      if (media_type !== '') response.setHeader('content-type', media_type);
+      response.end(JSON.stringify({ keys: published }));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -227,6 +230,31 @@ describe('keys that the client publishes (jwks_uri)', () => {
       client_assertion: await anAssertion({}, { kid: 'known' }, key.privateKey, remote),
     });
     expect(answer.statusCode).toBe(200);
+    await app.close();
+  });
+
+  test.each([
+    ['application/jwk-set+json; charset=utf-8', 200],
+    ['application/json', 200],
+    ['text/plain; charset=utf-8', 200],
+    ['application/octet-stream', 200],
+    ['', 200],
+    ['text/html; charset=utf-8', 401],
+    ['application/xhtml+xml', 401],
+    ['image/svg+xml', 401],
+    ['text/javascript', 401],
+  ])('RFC 7517 §8.5: what is %j is taken for a key set, or is none', async (type, status) => {
+    const app = await testApp({ clock: at.clock, config: { OUTBOUND_ALLOW: [host] } });
+    const key = await aKey('one');
+    published = [key.jwk];
+    media_type = type;
+    const remote = await aService(app, { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: uri });
+    const answer = await postForm(app, '/token', {
+      grant_type: 'client_credentials',
+      client_assertion_type: CLIENT_ASSERTION_TYPE,
+      client_assertion: await anAssertion({}, { kid: 'one' }, key.privateKey, remote),
+    });
+    expect(answer.statusCode).toBe(status);
     await app.close();
   });
 

@@ -56,7 +56,7 @@ describe('decided: refusals are kept in bounds', () => {
   test('of 10,000 from one network in a minute a handful is kept, the others are counted, and the next network is heard', async () => {
     const { refusals } = at.deps;
     for (let n = 0; n < 10_000; n += 1) {
-      refusals.note(refusal(), asked({ request_id: `flood-${n}`, client_id: `made-up-${n}` }), at.clock.now());
+      refusals.note(refusal(), asked({ request_id: `flood-${n}`, claimed: `made-up-${n}` }), at.clock.now());
     }
     refusals.note(refusal(), asked({ network: '198.51.100.0/24', request_id: 'somebody-else' }), at.clock.now());
     await refusals.close(at.clock.now());
@@ -66,8 +66,8 @@ describe('decided: refusals are kept in bounds', () => {
 
   test('the same refusal again and again leaves room for others of the same network', async () => {
     const { refusals } = at.deps;
-    for (let n = 0; n < 100; n += 1) refusals.note(refusal(), asked({ client_id: 'loop' }), at.clock.now());
-    refusals.note(refusal(), asked({ client_id: 'other', request_id: 'the-other-one' }), at.clock.now());
+    for (let n = 0; n < 100; n += 1) refusals.note(refusal(), asked({ claimed: 'loop' }), at.clock.now());
+    refusals.note(refusal(), asked({ claimed: 'other', request_id: 'the-other-one' }), at.clock.now());
     await refusals.close(at.clock.now());
     expect(await rows()).toEqual({ kept: 16, dropped: 85 });
     expect(await findRefusals(at.deps, 'the-other-one')).toHaveLength(1);
@@ -188,9 +188,10 @@ describe('decided: refusals are kept for a time, and so many of them', () => {
 describe('decided: refusals are found', () => {
   test('page by page, newest first, of a client or about a person', async () => {
     const { refusals } = at.deps;
+    const [first, second] = [(await aClient(at)).client_id, (await aClient(at)).client_id];
     for (let n = 0; n < 5; n += 1) {
       const about = invalidRequest('why', { check: 'form', sub: n % 2 === 0 ? 'ada' : undefined });
-      refusals.note(about, asked({ request_id: `number-${n}`, client_id: n < 3 ? 'first' : 'second' }), at.clock.now());
+      refusals.note(about, asked({ request_id: `number-${n}`, claimed: n < 3 ? first : second }), at.clock.now());
       if (n > 1) at.clock.advance(1);
     }
     await refusals.close(at.clock.now());
@@ -205,9 +206,9 @@ describe('decided: refusals are found', () => {
       before = page.at(-1);
     }
     expect(seen).toEqual(all);
-    expect(await names({ client_id: 'second' })).toEqual(['number-4', 'number-3']);
+    expect(await names({ client_id: second })).toEqual(['number-4', 'number-3']);
     expect(await names({ sub: 'ada' })).toEqual(['number-4', 'number-2', 'number-0']);
-    expect(await names({ client_id: 'first', sub: 'ada' }, 1)).toEqual(['number-2']);
+    expect(await names({ client_id: first, sub: 'ada' }, 1)).toEqual(['number-2']);
   });
 
   test('by their indexes', async () => {

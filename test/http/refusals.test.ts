@@ -85,7 +85,7 @@ const code = async (changes: Record<string, string | undefined>, client?: AClien
 const REFUSALS: Record<string, [refuse: () => Answer, explained: Explained]> = {
   'a client that is not known': [
     () => token({ ...web, client_id: 'nobody' }, { grant_type: 'client_credentials' }),
-    { check: 'client_id', expected: 'a registered client', received: 'nobody' },
+    { check: 'client_id', expected: 'a registered client', received: 'a name of 6 characters' },
   ],
   'a wrong client secret': [
     () => token({ ...web, client_secret: 'marker' }, { grant_type: 'client_credentials' }),
@@ -251,7 +251,7 @@ const REFUSALS: Record<string, [refuse: () => Answer, explained: Explained]> = {
   ],
   'an authorization request of nobody': [
     () => ask({ client_id: 'nobody' }),
-    { check: 'client_id', expected: 'a registered client', received: 'nobody' },
+    { check: 'client_id', expected: 'a registered client', received: 'a name of 6 characters' },
   ],
   'an unregistered redirect_uri': [
     () => ask({ redirect_uri: 'https://app.example.test/calback' }),

@@ -6,10 +6,11 @@ import { logProblem } from '../../events/index.ts';
 import type { Refusal } from '../../events/refusals.ts';
 import { OAuthError } from '../../protocol/error.ts';
 import { isUnavailable } from '../../store/db.ts';
+import { CONTENT_CODING } from '../message.ts';
 import { keep } from '../refusal.ts';
 import { Challenged, principalOf } from './authorize.ts';
 
-type Needs = Pick<Deps, 'clock' | 'config' | 'log' | 'metrics' | 'refusals'>;
+type Needs = Pick<Deps, 'clock' | 'config' | 'directory' | 'log' | 'metrics' | 'refusals'>;
 
 /** Answers with a problem; logs it and keeps why. */
 export function answerProblem(deps: Needs, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -57,7 +58,10 @@ function named(error: unknown): Problem {
   if (isUnavailable(error)) return new Problem('unavailable', 'try again', { retry_after: 1 });
   const { statusCode, code } = error as FastifyError;
   if (statusCode === 413) return new Problem('too-large', 'the body is too large', { received: code });
-  if (statusCode === 415) return new Problem('unsupported-media-type', 'send application/json', { received: code });
+  if (statusCode === 415) {
+    const wanted = code === CONTENT_CODING ? 'send it without Content-Encoding' : 'send application/json';
+    return new Problem('unsupported-media-type', wanted, { received: code });
+  }
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     return new Problem('invalid', 'the body is not JSON that can be read', { expected: 'JSON', received: code });
   }

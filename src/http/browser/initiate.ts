@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { isApproved } from '../../authorize/unapproved.ts';
 import { initiateLoginUrl } from '../../clients/initiate-login.ts';
 import { accessDenied, invalidRequest, OAuthError } from '../../protocol/error.ts';
+import { strangeName } from '../../protocol/redaction.ts';
 import type { Client } from '../../store/clients.ts';
 import { queryOf, route, textOf } from '../request.ts';
 import { clientLink, onwardLink, placeOf } from './client-view.ts';
@@ -19,7 +20,8 @@ export function initiate(app: FastifyInstance, context: Context): void {
       if (client_id === undefined)
         throw invalidRequest('client_id is missing', { check: 'client_id', received: 'none' });
       const client = await deps.directory.client(client_id);
-      if (!client) throw invalidRequest('client_id is not known here', { check: 'client_id', received: client_id });
+      if (!client)
+        throw invalidRequest('client_id is not known here', { check: 'client_id', received: strangeName(client_id) });
       const [login_hint, target_link_uri] = [textOf(query, 'login_hint'), textOf(query, 'target_link_uri')];
       try {
         const url = initiateLoginUrl(deps.config, client, { login_hint, target_link_uri });

@@ -175,12 +175,7 @@ describe('the audit log', () => {
       redirect_uris: ['https://shop.example.test/cb'],
     });
     const { client_id } = made.json<{ client_id: string }>();
-    await operator.send(
-      'PATCH',
-      `/clients/${client_id}`,
-      { client_name: 'The shop' },
-      { 'x-request-id': 'my-request-01' },
-    );
+    const renamed = await operator.send('PATCH', `/clients/${client_id}`, { client_name: 'The shop' });
     await operator.send('DELETE', `/clients/${client_id}`);
     const [deleted, updated, created] = await items(`/audit-events?client_id=${client_id}`);
     expect(created).toMatchObject({ event: 'client_created', detail: { after: { client_name: 'Shop' } } });
@@ -188,7 +183,7 @@ describe('the audit log', () => {
       event: 'client_updated',
       actor: operator.client.client_id,
       ip: expect.any(String),
-      request_id: 'my-request-01',
+      request_id: renamed.headers['x-request-id'],
       detail: { before: { client_name: 'Shop' }, after: { client_name: 'The shop' } },
     });
     expect(updated!['detail']).toEqual({ before: { client_name: 'Shop' }, after: { client_name: 'The shop' } });

@@ -66,11 +66,14 @@ test('RFC 6749 §5.1: Cache-Control: no-store on every answer with a token, a cl
   for (const { headers } of doors.slice(0, -2)) expect(headers['cache-control']).toBe('no-store');
 });
 
-test('ASVS 16.5.1: the request id is the caller’s own if it can be one, and leads to the log lines', async () => {
+test('ASVS 16.5.1: the request id is ours and leads to the log lines, where the caller’s stands beside it', async () => {
   const given = await postRaw(at, '/token', 'grant_type=x', { 'x-request-id': 'trace-0123456789' });
-  expect(given.headers['x-request-id']).toBe('trace-0123456789');
-  const lines = at.logged.filter((line) => line.includes('trace-0123456789'));
-  expect(lines.map((line) => (JSON.parse(line) as { event?: string }).event)).toContain('refused');
+  const request_id = String(given.headers['x-request-id']);
+  expect(request_id).toMatch(/^[\w-]{16}$/);
+  const lines = at.logged.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const [refused, request] = lines.filter((line) => line['request_id'] === request_id);
+  expect(refused).toMatchObject({ event: 'refused' });
+  expect(request).toMatchObject({ route: '/token', caller_request_id: 'trace-0123456789' });
   for (const bad of [
     'short',
     'x'.repeat(65),
@@ -81,6 +84,7 @@ test('ASVS 16.5.1: the request id is the caller’s own if it can be one, and le
   ]) {
     const answer = await postRaw(at, '/token', 'grant_type=x', { 'x-request-id': bad });
     expect(answer.headers['x-request-id']).toMatch(/^[\w-]{16}$/);
+    expect(JSON.parse(at.logged.at(-1)!)).not.toHaveProperty('caller_request_id');
   }
 });
 

@@ -133,12 +133,12 @@ describe.each(GRANTS)('grant_type=%s', (grant_type) => {
     grant_type: ['x'.repeat(201), 400, 'invalid_request'],
     client_id: ['ü ü', 401, 'invalid_client'],
     client_secret: ['ü ü', 401, 'invalid_client'],
-    code: ['x'.repeat(513), 400, 'invalid_request'],
-    refresh_token: ['x'.repeat(513), 400, 'invalid_request'],
+    code: ['x'.repeat(513), 400, 'invalid_grant'],
+    refresh_token: ['x'.repeat(513), 400, 'invalid_grant'],
     redirect_uri: [`https://app.example.test/${'x'.repeat(2000)}`, 400, 'invalid_request'],
     code_verifier: ['ü'.repeat(43), 400, 'invalid_request'],
     resource: ['no uri', 400, 'invalid_target'],
-    device_code: ['no handle', 400, 'invalid_grant'],
+    device_code: ['x'.repeat(513), 400, 'invalid_grant'],
     scope: ['"', 400, 'invalid_scope'],
   };
   test.each(names)('RFC 6749 §5.2: %s that has the wrong form has its exact error', async (name) => {
