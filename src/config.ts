@@ -73,6 +73,7 @@ const environment = z.object({
   SHUTDOWN_DELAY: seconds(0, 300, 0),
   WORKERS: number(1, MAX_WORKERS).optional(),
   DATABASE_URL: databaseUrl.optional(),
+  MIGRATION_DATABASE_URL: databaseUrl.optional(),
   DATABASE_POOL_SIZE: integer(1, 500, 20),
   DATABASE_CONNECT_TIMEOUT: seconds(1, 60, 1),
   DATABASE_STATEMENT_TIMEOUT: seconds(1, 60, 2),
@@ -167,7 +168,7 @@ function isNetwork(entry: string): boolean {
 }
 
 /** Variables whose value is a secret: masked wherever configuration is shown, and readable from NAME_FILE. */
-export const SECRET_VARIABLES = ['DATABASE_URL', 'SECRET_KEYS'] as const;
+export const SECRET_VARIABLES = ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'SECRET_KEYS'] as const;
 
 export const VARIABLES = Object.keys(environment.shape).filter((name) => name !== 'NODE_ENV');
 

@@ -64,8 +64,18 @@ describe('docker-compose.yml', () => {
   test('refuses to start without ISSUER, SECRET_KEYS and a password, and has none built in', () => {
     expect(services.server.environment['ISSUER']).toMatch(/^\$\{ISSUER:\?/);
     expect(services.server.environment['SECRET_KEYS']).toMatch(/^\$\{SECRET_KEYS:\?/);
-    expect(services.server.environment['DATABASE_URL']).toMatch(/^postgres:\/\/postern:\$\{POSTGRES_PASSWORD:\?/);
+    expect(services.server.environment['DATABASE_URL']).toMatch(/^postgres:\/\/postern_server:\$\{SERVER_PASSWORD:\?/);
     expect(services.postgres.environment['POSTGRES_PASSWORD']).toMatch(/^\$\{POSTGRES_PASSWORD:\?/);
+  });
+
+  test('the server is neither superuser nor owner of the tables, and does not know the password of who is', () => {
+    const { migrate, server, postgres } = services;
+    expect(migrate.environment['MIGRATION_DATABASE_URL']).toBe(
+      'postgres://postern:${POSTGRES_PASSWORD}@postgres:5432/postern',
+    );
+    expect(postgres.environment['POSTGRES_USER']).toBe('postern');
+    expect(migrate.environment['DATABASE_URL']).toBe(server.environment['DATABASE_URL']);
+    expect(JSON.stringify(server.environment)).not.toMatch(/MIGRATION|POSTGRES_PASSWORD/);
   });
 
   test.each(['migrate', 'server'] as const)('%s cannot write, and has no privileges to lose', (name) => {

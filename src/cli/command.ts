@@ -20,8 +20,11 @@ export interface Opened {
 /** What main hands in. */
 export interface Process {
   start(mode: 'dev' | 'serve'): Promise<void>;
-  /** `schema: 'any'`: also on a database that lacks migrations. @throws ConfigError, PostgresUnavailable */
-  open<T>(work: (opened: Opened) => Promise<T>, options?: { schema?: 'any' }): Promise<T>;
+  /**
+   * `schema: 'any'`: also on a database that lacks migrations. `as: 'owner'`: as who may change it, if that is somebody else.
+   * @throws ConfigError, PostgresUnavailable
+   */
+  open<T>(work: (opened: Opened) => Promise<T>, options?: { schema?: 'any'; as?: 'owner' }): Promise<T>;
   reach: Reach;
 }
 

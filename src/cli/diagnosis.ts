@@ -14,6 +14,7 @@ import * as resources from '../store/resources.ts';
 import * as scopes from '../store/scopes.ts';
 import { borrowed, redefined, unadministered } from './admin-scopes.ts';
 import type { Opened, Process } from './command.ts';
+import { databaseChecks } from './database-checks.ts';
 import { error, ok, or, warning, type Finding } from './finding.ts';
 import { inspectCertificate, inspectIssuer, inspectTlsFiles } from './issuer.ts';
 import { readPages } from './list.ts';
@@ -43,6 +44,8 @@ export const basics = {
 } as const satisfies Record<string, Check>;
 
 export const checks = {
+  ...databaseChecks,
+
   async connections({ deps: { db, config } }) {
     const most = await connectionLimit(db);
     const { WORKERS } = config;

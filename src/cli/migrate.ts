@@ -4,8 +4,11 @@ import { table } from './output.ts';
 
 const apply: Leaf = {
   summary: 'apply the migrations that are missing',
-  explanation:
+  explanation: [
     'Servers may go on meanwhile. Who uses a table for long, such as pg_dump, is waited for, without holding up requests.',
+    'With MIGRATION_DATABASE_URL as the role there, which owns the tables; the role of DATABASE_URL gets the rights of a',
+    'server, and is made if there is none.',
+  ].join('\n'),
   examples: ['migrate', 'migrate status'],
   run: ({ open }) =>
     open(
@@ -14,7 +17,7 @@ const apply: Leaf = {
         const text = applied.length === 0 ? `Nothing to do: ${place} is up to date.` : applied.join('\n');
         return { json: { applied }, ids: applied, text };
       },
-      { schema: 'any' },
+      { schema: 'any', as: 'owner' },
     ),
 };
 

@@ -6,6 +6,7 @@ export interface DatabaseAddress {
   /** What a host has to be to be used; undefined takes any. */
   wants: 'read-write' | 'primary' | undefined;
   user: string;
+  password: string | undefined;
   /** For people: hosts and database, without who. */
   place: string;
 }
@@ -43,10 +44,12 @@ export function addressOf(url: string): DatabaseAddress {
   const start = `${scheme}${who === undefined ? '' : `${who}@`}`;
   const urls = names.map((name) => `${start}${name}${path}${rest === '' ? '' : `?${rest}`}`);
   const target = targetOf(query) ?? (names.length > 1 ? 'read-write' : 'any');
+  const [, user = '', password] = /^([^:]*)(?::(.*))?$/.exec(who ?? '') ?? [];
   return {
     urls: urls as [string, ...string[]],
     wants: target === 'read-write' || target === 'primary' ? target : undefined,
-    user: decoded(who?.split(':', 1)[0] ?? ''),
+    user: decoded(user),
+    password: password === undefined ? undefined : decoded(password),
     place: `${hosts}${path}`,
   };
 }

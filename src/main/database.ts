@@ -1,10 +1,13 @@
 /** The database a process works on: the configured one, else our own Postgres on DATA_DIR; and its schema. */
-import { ConfigError, type Config } from '../config.ts';
+import { Failure } from '../cli/failure.ts';
+import { ConfigError, configWith, type Config } from '../config.ts';
 import { addressOf } from '../config/database-url.ts';
 import type { Deps } from '../deps.ts';
 import { attachPostgres, startPostgres, type RunningPostgres } from '../platform/postgres/index.ts';
 import { openDb, type Connection, type Db } from '../store/db.ts';
 import { migrate, MIGRATION_LOCK_MS, pendingMigrations, type OnWait } from '../store/migrate.ts';
+import { FORGETFUL, poolerOf } from '../store/pooler.ts';
+import { letIn, OwnsTables } from '../store/server-role.ts';
 
 /** A database to work on, and how to let go of it. */
 export interface Database {
@@ -39,11 +42,48 @@ export async function openDatabase(config: Config, log: Deps['log'], onLaunch = 
   return { connection: { ...postgres.connection }, place, label, stop: () => postgres.stop() };
 }
 
+/** The same as whoever owns the tables, where that is somebody else than the server. */
+export async function openAsOwner(config: Config, log: Deps['log']): Promise<Database> {
+  const { MIGRATION_DATABASE_URL: DATABASE_URL } = config;
+  return openDatabase(DATABASE_URL === undefined ? config : configWith(config, { DATABASE_URL }), log);
+}
+
+/** Migrates, and lets the server in with the rights it needs where it is somebody else. @throws Failure */
+export async function migrateAsOwner(
+  config: Config,
+  { connection }: Database,
+  { random, onWait }: Pick<Deps, 'random'> & { onWait: OnWait },
+): Promise<string[]> {
+  const applied = await migrateWith(connection, onWait);
+  const { MIGRATION_DATABASE_URL, DATABASE_URL, AUDIT_RETENTION } = config;
+  if (MIGRATION_DATABASE_URL === undefined || DATABASE_URL === undefined) return applied;
+  const { user: name, password } = addressOf(DATABASE_URL);
+  const db = openDb(connection, { max: 1, lockTimeout: MIGRATION_LOCK_MS });
+  try {
+    await letIn(db, { name, password, salt: random(16), audit_kept: AUDIT_RETENTION });
+  } catch (error) {
+    throw error instanceof OwnsTables ? new Failure('configuration', error.message) : error;
+  } finally {
+    await db.destroy();
+  }
+  return applied;
+}
+
 /** To any of the hosts of a URL. */
 export function connectionTo(url: string): Connection {
   const { urls, wants } = addressOf(url);
   const [connectionString, ...others] = urls;
   return { connectionString, others, ...(wants && { wants }) };
+}
+
+/** Says what a pooler on the way there makes worse. @throws Failure for one with which nothing works */
+export async function prepareWay({ db, log }: Pick<Deps, 'db' | 'log'>): Promise<void> {
+  const pooler = await poolerOf(db);
+  if (pooler === 'forgetful') throw new Failure('configuration', FORGETFUL);
+  if (pooler === 'transaction')
+    log.warn(
+      'a connection pooler in transaction mode: changes are noticed after 10 seconds (docs/production.md#poolers)',
+    );
 }
 
 /** `dev` migrates; `serve` only checks, since several of them may start beside an older one. @throws ConfigError */

@@ -16,7 +16,7 @@ import { startWorkers } from '../workers/index.ts';
 import { makePartitions } from '../workers/keep-partitions.ts';
 import { followChanges } from './changes.ts';
 import type { Crew } from './cluster.ts';
-import { migrateWith, openDatabase, prepareSchema } from './database.ts';
+import { migrateAsOwner, openAsOwner, openDatabase, prepareSchema, prepareWay } from './database.ts';
 import { leaveIn, openDeps, secretFileOf, settle, startWatching } from './deps.ts';
 import type { Door } from './door.ts';
 import type { Start } from './line.ts';
@@ -62,6 +62,7 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     const opened = await openDeps(config, connection, { log, connections: connectionsOf(config), watched });
     ends.push(opened.close);
     const { deps, jobs } = opened;
+    await prepareWay(deps);
     await prepareSchema(config, connection, deps.db);
     await ensureKeys(deps.db, deps.secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], deps.clock());
     await deps.keys.reload();
@@ -158,7 +159,10 @@ async function listenForMetrics(deps: Deps, crew: Crew | undefined): Promise<Met
  * Opens what a command works on, and lets go of it afterwards. The server may be running meanwhile. Our own Postgres is
  * migrated, as `dev` would; for any other that is a decision.
  */
-export async function open<T>(work: (opened: Opened) => Promise<T>, { schema }: { schema?: 'any' } = {}): Promise<T> {
+export async function open<T>(
+  work: (opened: Opened) => Promise<T>,
+  { schema, as }: { schema?: 'any'; as?: 'owner' } = {},
+): Promise<T> {
   let config: Config = loadConfig('command');
   const log = createLog({ level: config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL, stderr: true });
   const secretFile = secretFileOf(config);
@@ -166,12 +170,14 @@ export async function open<T>(work: (opened: Opened) => Promise<T>, { schema }: 
     const keys = config.DATABASE_URL === undefined ? ensureSecretFile(secretFile) : readSecretFile(secretFile);
     config = configWith(config, { SECRET_KEYS: keys ?? [] });
   }
-  const { connection, place, stop } = await openDatabase(config, log);
+  const database = await (as === 'owner' ? openAsOwner(config, log) : openDatabase(config, log));
+  const { connection, place, stop } = database;
   try {
     const { deps, close } = await openDeps(config, connection, { log, connections: 4 });
     try {
       if (schema !== 'any') await prepareSchema(config, connection, deps.db);
-      const migrate = (onWait: (what: string) => void): Promise<string[]> => migrateWith(connection, onWait);
+      const migrate = (onWait: (what: string) => void): Promise<string[]> =>
+        migrateAsOwner(config, database, { random: deps.random, onWait });
       return await work({ deps, migrate, place, secretFile, machineTime: disciplinedClock().now });
     } finally {
       await close();

@@ -132,7 +132,10 @@ export async function makeAhead(db: Db, grant: number, now: Date): Promise<Parti
   );
 }
 
-/** Makes one, with what lies in the default partition and belongs there; not if that is too much to be moved at once. */
+/**
+ * Makes one, with what lies in the default partition and belongs there; not if that is too much to be moved at once. By a
+ * function of the tables' owner, which the server need not be.
+ */
 async function make(trx: Trx, table: Partitioned, { from, to }: Range): Promise<void> {
   const name = `${table}_${new Date(from * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '_')}`;
   const misplaced = sql`expires_bucket >= ${from} and expires_bucket < ${to}`;
@@ -143,22 +146,14 @@ async function make(trx: Trx, table: Partitioned, { from, to }: Range): Promise<
   );
   const { rows: misplacedRows } = rows[0]!;
   if (misplacedRows > MOVED) return;
-  await sql`create table ${sql.id(name)} (like ${sql.id(table)} including all)`.execute(trx);
-  if (misplacedRows > 0) {
-    await sql`
-      with moved as (delete from ${rest} where ${misplaced} returning *)
-      insert into ${sql.id(name)} select * from moved`.execute(trx);
-  }
-  await sql`
-    alter table ${sql.id(table)} attach partition ${sql.id(name)}
-    for values from (${sql.lit(from)}) to (${sql.lit(to)})`.execute(trx);
+  await sql`select make_partition(${table}, ${name}, ${from}, ${to})`.execute(trx);
 }
 
 /** Drops the partitions whose last day is over; returns those that somebody else held, for the next turn. */
 export async function dropPast(db: Db, now: Date): Promise<string[]> {
   const past = (await partitionsOf(db)).filter(({ to }) => to <= bucketOf(now)).map(({ name }) => name);
   return inTurn(db, past, async (trx, name) => {
-    await sql`drop table if exists ${sql.id(name)}`.execute(trx);
+    await sql`select drop_partition(${name})`.execute(trx);
   });
 }
 

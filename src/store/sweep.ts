@@ -84,11 +84,10 @@ export async function sweep(
   );
   removed += Number(answered.numAffectedRows ?? 0n);
   if (audit_before !== null) {
-    const past = await sql`
-      delete from audit_events where event_id in (
-        select event_id from audit_events where at < ${audit_before}
-        order by at, event_id limit ${BATCH} for update skip locked)`.execute(db);
-    removed += Number(past.numAffectedRows ?? 0n);
+    // By a function: the server may have no right to delete any.
+    const past = await sql<{ gone: number }>`
+      select forget_audit_events(${audit_before}, ${BATCH}) as gone`.execute(db);
+    removed += past.rows[0]!.gone;
   }
   const faded = await sql`
     delete from failures where key in (
