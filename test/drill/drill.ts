@@ -8,6 +8,7 @@ export interface DrillOptions {
   seconds?: number | undefined;
   chains: number;
   processes?: number;
+  latest?: number;
   /** How long everything goes well before the fault. */
   warmUp?: number;
   say?: (line: string) => void;
@@ -15,7 +16,7 @@ export interface DrillOptions {
 
 /** Carries it out. The findings are wrong where a client was told what is not so, or lost what it was given. */
 export async function drill(fault: Fault, options: DrillOptions): Promise<Findings> {
-  const { seconds = fault.seconds, chains, processes = 2, warmUp = 2, say = () => {} } = options;
+  const { seconds = fault.seconds, chains, processes = 2, latest, warmUp = 2, say = () => {} } = options;
   const scene = await fault.open();
   try {
     say(`two servers, ${chains} chains of refresh tokens; ${fault.sentence}; ${seconds} s`);
@@ -23,6 +24,7 @@ export async function drill(fault: Fault, options: DrillOptions): Promise<Findin
       url: scene.url,
       chains,
       processes,
+      latest,
       ...(scene.env && { env: scene.env }),
     });
     await sleep(warmUp);

@@ -22,13 +22,15 @@ export interface HouseOptions {
   url: string;
   chains: number;
   processes?: number;
+  /** Milliseconds after which an answer is wrong because it is late. */
+  latest?: number | undefined;
   env?: Record<string, string>;
 }
 
 /** Migrates the node's database, starts servers on `url`, and lets the traffic begin. */
 export async function openHouse(
   node: Pick<PostgresNode, 'url'>,
-  { url, chains, processes = 2, env = {} }: HouseOptions,
+  { url, chains, processes = 2, latest, env = {} }: HouseOptions,
 ): Promise<House> {
   const connection = { connectionString: node.url };
   const migrations = openDb(connection, { max: 1, statementTimeout: 0 });
@@ -52,7 +54,7 @@ export async function openHouse(
   const servers = [await startAnother(port)];
   while (servers.length < processes) servers.push(await startAnother());
 
-  const ledger = new Ledger();
+  const ledger = new Ledger(latest);
   const visitor = await new Visitor(issuer).signIn(USERNAME, PASSWORD);
   const origins = servers.map(({ origin }) => origin);
   const traffic = await startTraffic({ origins, client: app, visitor, ledger, chains });

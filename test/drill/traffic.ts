@@ -9,6 +9,8 @@ import type { Client } from '../../bench/world.ts';
 import type { Ledger, Outcome } from './ledger.ts';
 
 export interface Traffic {
+  /** Resolves once every chain that lives has been given tokens again. */
+  served(): Promise<void>;
   /** Lets the clients go on until each has had an answer of 200 again, and holds what they own against the server. */
   settle(): Promise<void>;
 }
@@ -41,6 +43,9 @@ export async function startTraffic(field: Field): Promise<Traffic> {
     watch(field, chains, redeemer, state),
   ];
   return {
+    async served() {
+      await Promise.all(chains.map((chain) => chain.served()));
+    },
     async settle() {
       state.isOver = true;
       await Promise.all(loops);
@@ -125,6 +130,7 @@ class Chain {
   readonly #name: string;
   #refresh_token = '';
   #isDead = false;
+  #isServed = Promise.withResolvers<void>();
   access_token = '';
 
   constructor(field: Field, n: number) {
@@ -145,6 +151,13 @@ class Chain {
       const outcome = await this.#ask();
       await sleep(outcome.kind === 'answered' ? THINKING_MS : pauseAfter(outcome));
     }
+  }
+
+  /** Given tokens once more from now on, or dead. */
+  served(): Promise<void> {
+    this.#isServed = Promise.withResolvers();
+    if (this.#isDead) this.#isServed.resolve();
+    return this.#isServed.promise;
   }
 
   /** It still refreshes, and what it was given is known. */
@@ -172,11 +185,13 @@ class Chain {
     if (status !== 200) return false;
     this.#refresh_token = String(json['refresh_token']);
     this.access_token = String(json['access_token']);
+    this.#isServed.resolve();
     return true;
   }
 
   #die(answer: Answer): void {
     this.#isDead = true;
+    this.#isServed.resolve();
     const { error_description } = answer.json;
     this.#field.ledger.contradict(`${this.#name} is dead: ${summary(answer)}: ${String(error_description)}`);
   }

@@ -7,7 +7,7 @@ import { until } from '../../support/postgres-process.ts';
 import { sleep, type Fault } from '../fault.ts';
 import { startNode } from '../node.ts';
 
-const SIZE = '420m';
+const SIZE = '256m';
 
 function mount(): string {
   const directory = mkdtempSync(join(tmpdir(), 'postern-drill-disk-'));
