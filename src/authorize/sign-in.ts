@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import { logIssued, type Requester } from '../events/index.ts';
 import { startSession, type LiveSession } from '../sessions/index.ts';
 import type { TokenResponse } from '../tokens/issue.ts';
-import { issueLoginToken } from '../tokens/login-token.ts';
+import { makeLoginToken } from '../tokens/login-token.ts';
 import { BUILT_IN_CLIENT } from '../tokens/verify.ts';
 import { signIn, type Credentials } from '../users/sign-in.ts';
 
@@ -41,10 +41,15 @@ export async function signInBrowser(
 export async function signInForToken(deps: Needs, credentials: Credentials, by: Requester): Promise<TokenResponse> {
   const person = await signIn(deps, credentials, by);
   const now = deps.clock();
-  const start = { kind: 'login', ttl: deps.config.ACCESS_TOKEN_TTL, via: 'login' } as const;
-  const { sid } = await startSession(deps, person, start, by, now);
-  const { sub, amr, acr } = person;
-  const { response, jti } = await issueLoginToken(deps, { sid, sub, amr, acr }, now);
+  const { sub } = person;
+  const { response, jti, write } = await makeLoginToken(deps, person, now);
+  await startSession(
+    deps,
+    person,
+    { kind: 'login', ttl: deps.config.ACCESS_TOKEN_TTL, via: 'login', give: write },
+    by,
+    now,
+  );
   logIssued(deps, by, { grant_type: 'login', client_id: BUILT_IN_CLIENT, sub, jti });
   return response;
 }

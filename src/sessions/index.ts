@@ -67,6 +67,8 @@ export interface Start {
    */
   beside?: readonly store.LiveSession[];
   via: string;
+  /** Writes what stands on the session, in its transaction. */
+  give?: (trx: Trx, sid: string) => Promise<void>;
 }
 
 /** A session that began, and what is left of those beside it. */
@@ -82,7 +84,7 @@ export interface Started extends Handle {
 export async function startSession(
   { db, random }: Needs,
   { sub, amr, acr, password_changed_at }: Authentication,
-  { kind, ttl, beside = [], via }: Start,
+  { kind, ttl, beside = [], via, give }: Start,
   by: Requester,
   now: Date,
 ): Promise<Started> {
@@ -102,6 +104,7 @@ export async function startSession(
     // No longer in the cookie, nobody could sign them out any more.
     for (const session of pushedOut) await endIn(trx, session, by, now);
     await record(trx, { event: 'sign_in', sub, detail: { amr, via } }, by, now);
+    await give?.(trx, sid);
   });
   return { handle, ...key, sid, kept };
 }

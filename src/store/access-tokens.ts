@@ -1,7 +1,7 @@
 /** Access tokens that leave a trace: opaque ones while they live, and JWTs without a grant that were revoked. */
 import type { Selectable } from 'kysely';
 import type { PersonClaims } from '../protocol/claims.ts';
-import type { Db } from './db.ts';
+import type { Db, Trx } from './db.ts';
 import { bucketOfId, type HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
 import type { Memberships } from './memberships.ts';
@@ -18,8 +18,8 @@ interface Member {
 
 export type OpaqueToken = Omit<Selectable<Database['access_tokens']>, 'revoked_at'>;
 
-/** Writes an opaque access token. */
-export async function insert(db: Db, t: OpaqueToken): Promise<void> {
+/** Writes an opaque access token for which nothing is spent. */
+export async function insert(db: Db | Trx, t: OpaqueToken): Promise<void> {
   await write(
     db,
     prepared`

@@ -1,6 +1,7 @@
 /** Consents: what a person has agreed to, once per client and resource. They outlive the grants made under them. */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db, Trx } from './db.ts';
+import { IN_ORDER } from './lock-order.ts';
 import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
 import { read } from './pipeline.ts';
 import { prepared } from './prepared.ts';
@@ -92,9 +93,12 @@ export async function withdraw(trx: Trx, sub: string, client_id: string, now: Da
   const { rows } = await sql<Withdrawn>`
     with withdrawn as (
       delete from consents where sub = ${sub} and client_id = ${client_id} returning 1
+    ), held as (
+      select expires_bucket, grant_id from grants
+      where sub = ${sub} and client_id = ${client_id} and revoked_at is null ${IN_ORDER}
     ), revoked as (
-      update grants set revoked_at = ${now}, revoked_for = 'consent_withdrawn'
-      where sub = ${sub} and client_id = ${client_id} and revoked_at is null returning 1
+      update grants g set revoked_at = ${now}, revoked_for = 'consent_withdrawn' from held
+      where g.expires_bucket = held.expires_bucket and g.grant_id = held.grant_id returning 1
     )
     select (select count(*) from withdrawn)::int as consents, (select count(*) from revoked)::int as grants`.execute(
     trx,

@@ -3,6 +3,7 @@ import { sql, type RawBuilder, type Selectable } from 'kysely';
 import { OFFLINE_ACCESS } from '../protocol/scope.ts';
 import type { AuditRow } from './audit-log.ts';
 import type { Db, Trx } from './db.ts';
+import { IN_ORDER } from './lock-order.ts';
 import { bucketOf, bucketOfId } from './handle.ts';
 import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './listing.ts';
 import type { Memberships } from './memberships.ts';
@@ -171,30 +172,31 @@ export async function revokeNoting(
  * Ends what sessions gave, but for grants with offline_access, which outlive them where their client still may have it.
  * Returns how many.
  */
-export async function revokeOfSessions(trx: Trx, sids: readonly string[], why: RevokedFor, now: Date): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
-    update grants g set revoked_at = ${now}, revoked_for = ${why}
-    where g.sid = any(${sids}::text[]) and g.revoked_at is null and not (g.offline and exists (
+export const revokeOfSessions = (trx: Trx, sids: readonly string[], why: RevokedFor, now: Date): Promise<number> =>
+  revokeWhere(
+    trx,
+    sql`g.sid = any(${sids}::text[]) and not (g.offline and exists (
       select from clients c join scopes s on s.name = ${OFFLINE_ACCESS} and s.for_people
-      where c.client_id = g.client_id and ${OFFLINE_ACCESS}::text = any(c.scope)))`.execute(trx);
-  return Number(numAffectedRows);
-}
+      where c.client_id = g.client_id and ${OFFLINE_ACCESS}::text = any(c.scope)))`,
+    why,
+    now,
+  );
 
 /** Ends everything a person, or a client, was ever granted. Returns how many grants were live. */
-export async function revokeAllOf(
+export const revokeAllOf = (
   trx: Trx,
   whose: { sub: string } | { client_id: string },
   why: RevokedFor,
   now: Date,
-): Promise<number> {
-  const [column, value] = 'sub' in whose ? (['sub', whose.sub] as const) : (['client_id', whose.client_id] as const);
-  const result = await trx
-    .updateTable('grants')
-    .set({ revoked_at: now, revoked_for: why })
-    .where(column, '=', value)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
+): Promise<number> =>
+  revokeWhere(trx, 'sub' in whose ? sql`g.sub = ${whose.sub}` : sql`g.client_id = ${whose.client_id}`, why, now);
+
+async function revokeWhere(trx: Trx, whose: RawBuilder<unknown>, why: RevokedFor, now: Date): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    with held as (select expires_bucket, grant_id from grants g where ${whose} and g.revoked_at is null ${IN_ORDER})
+    update grants g set revoked_at = ${now}, revoked_for = ${why} from held
+    where g.expires_bucket = held.expires_bucket and g.grant_id = held.grant_id`.execute(trx);
+  return Number(numAffectedRows);
 }
 
 /** Takes a scope out of every grant; one that had no other is revoked. Returns how many had it. */
@@ -206,7 +208,9 @@ export const dropScope = (trx: Trx, name: string, now: Date): Promise<number> =>
     update grants set scope = array_remove(scope, ${name}), offline = offline and ${name}::text <> 'offline_access',
       revoked_at = case when scope <@ array[${name}::text] then ${now}::timestamptz end,
       revoked_for = case when scope <@ array[${name}::text] then ${'scope_deleted' satisfies RevokedFor} end
-    where expires_bucket = ${bucket}::int and revoked_at is null and scope @> array[${name}::text]`,
+    where expires_bucket = ${bucket}::int and grant_id in (
+      select grant_id from grants
+      where expires_bucket = ${bucket}::int and revoked_at is null and scope @> array[${name}::text] ${IN_ORDER})`,
   );
 
 /** Takes a resource out of every grant; one that was for no other is revoked. Returns how many were for it. */
@@ -218,7 +222,9 @@ export const dropResource = (trx: Trx, resource: string, now: Date): Promise<num
     update grants set resource = array_remove(resource, ${resource}),
       revoked_at = case when resource <@ array[${resource}::text] then ${now}::timestamptz end,
       revoked_for = case when resource <@ array[${resource}::text] then ${'resource_deleted' satisfies RevokedFor} end
-    where expires_bucket = ${bucket}::int and revoked_at is null and resource @> array[${resource}::text]`,
+    where expires_bucket = ${bucket}::int and grant_id in (
+      select grant_id from grants
+      where expires_bucket = ${bucket}::int and revoked_at is null and resource @> array[${resource}::text] ${IN_ORDER})`,
   );
 
 /**

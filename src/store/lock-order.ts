@@ -2,6 +2,7 @@
  * The order in which rows are locked, the same in every transaction of every server, so that no two wait for each other.
  * Accounts and passwords come before all of these.
  */
+import { sql } from 'kysely';
 
 /** Tables whose rows somebody waits for, in the order of waiting. */
 const ORDER = ['sessions', 'authorization_codes', 'device_codes', 'refresh_tokens', 'grants'] as const;
@@ -26,3 +27,6 @@ export function inOrder(a: Locked, b: Locked): number {
 
 const bytesOf = (row: { hash: Buffer } | { grant_id: string }): Buffer =>
   'hash' in row ? row.hash : Buffer.from(row.grant_id);
+
+/** Of several grants that one statement locks: the same order within the table. */
+export const IN_ORDER = sql`order by expires_bucket, grant_id collate "C" for no key update`;

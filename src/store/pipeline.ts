@@ -7,6 +7,7 @@ import pg from 'pg';
 import { poolOf, type Db, type Trx } from './db.ts';
 import { inOrder, NO_ROW, type Locked } from './lock-order.ts';
 import type { Prepared, Value } from './prepared.ts';
+import { noConnection } from './unavailable.ts';
 
 type Row = Record<string, unknown>;
 
@@ -16,6 +17,10 @@ const MAX_BATCH = 64;
 const MAX_RUNNING = 2;
 /** A batch that waits for somebody's lock holds up others no longer than this many milliseconds. */
 const PATIENCE_MS = 20;
+/** Batches that wait take so large a part of the connections at most: whoever needs nothing that is locked finds one. */
+const PART = 2;
+/** Who has waited for this many milliseconds is not asked (again): the answer would come after everybody has gone. */
+const LATE_MS = 1000;
 
 /** Reads, together with others that are asked for at this moment. In a transaction, in that one. */
 export const read = <R>(db: Db | Trx, statement: Prepared<R>): Promise<R[]> => perform(db, statement, 'reads', NO_ROW);
@@ -57,6 +62,7 @@ const queues = new WeakMap<pg.Pool, Queues>();
 interface Waiting {
   statement: Prepared;
   waits: Locked;
+  since: number;
   resolve: (rows: Row[]) => void;
   reject: (error: unknown) => void;
 }
@@ -64,7 +70,11 @@ interface Waiting {
 /** Gathers what arrives in one turn of the event loop, and what arrives while batches are under way. */
 class Queue {
   readonly #pool: pg.Pool;
+  /** Parts of batches that failed for another's sake: each is asked again by itself. */
+  #again: Waiting[][] = [];
   #waiting: Waiting[] = [];
+  /** Batches under way, and of those the ones that have not waited for long. */
+  #underWay = 0;
   #running = 0;
   #isDue = false;
   constructor(pool: pg.Pool) {
@@ -73,7 +83,7 @@ class Queue {
 
   add(statement: Prepared, waits: Locked): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ statement, waits, resolve, reject });
+      this.#waiting.push({ statement, waits, since: performance.now(), resolve, reject });
       if (this.#isDue) return;
       this.#isDue = true;
       setImmediate(() => {
@@ -84,51 +94,71 @@ class Queue {
   }
 
   #start(): void {
-    while (this.#waiting.length > 0 && this.#running < MAX_RUNNING) void this.#run(this.#waiting.splice(0, MAX_BATCH));
+    const most = Math.max(MAX_RUNNING, Math.floor(this.#pool.options.max / PART));
+    while (this.#running < MAX_RUNNING && this.#underWay < most) {
+      const batch = this.#again.shift() ?? this.#waiting.splice(0, MAX_BATCH);
+      if (batch.length === 0) return;
+      const inTime = batch.filter(isInTime);
+      if (inTime.length > 0) void this.#run(inTime);
+    }
   }
 
   async #run(batch: Waiting[]): Promise<void> {
     this.#running += 1;
+    this.#underWay += 1;
     let isCounted = true;
-    const done = (): void => {
-      if (!isCounted) return;
+    const next = (): void => {
+      if (isCounted) this.#running -= 1;
       isCounted = false;
-      this.#running -= 1;
       this.#start();
     };
-    const patience = setTimeout(done, PATIENCE_MS);
+    const patience = setTimeout(next, PATIENCE_MS);
     // Every transaction takes its locks in the same order, so that no two wait for each other.
     batch.sort((a, b) => inOrder(a.waits, b.waits));
     try {
-      const pipeline = new Pipeline(statementsOf(batch));
+      const pipeline = new Pipeline(batch.map(({ statement }) => statement));
       const problem = await ask(this.#pool, pipeline);
       if (problem === undefined) for (const [n, { resolve }] of batch.entries()) resolve(pipeline.answers[n]!);
-      else {
-        batch[problem.at]?.reject(problem.error);
-        await Promise.all(batch.filter((_, n) => n !== problem.at).map((one) => this.#alone(one)));
-      }
+      else this.#again.push(...settle(batch, problem));
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
       clearTimeout(patience);
-      done();
-    }
-  }
-
-  /** One caller's error is nobody else's. */
-  async #alone({ statement, resolve, reject }: Waiting): Promise<void> {
-    try {
-      const pipeline = new Pipeline([statement]);
-      const problem = await ask(this.#pool, pipeline);
-      if (problem) reject(problem.error);
-      else resolve(pipeline.answers[0]!);
-    } catch (error) {
-      reject(error);
+      this.#underWay -= 1;
+      next();
     }
   }
 }
 
-const statementsOf = (batch: readonly Waiting[]): Prepared[] => batch.map(({ statement }) => statement);
+/** Whether somebody may be asked; who may not is told so. */
+function isInTime({ since, reject }: Waiting): boolean {
+  const inTime = performance.now() - since < LATE_MS;
+  if (!inTime) reject(noConnection(new Error('the database did not come to it in time')));
+  return inTime;
+}
+
+/**
+ * One caller's error is nobody else's: tells whoever it is of, and returns what is asked again, in parts. What came before
+ * the error will do; what is like it may fail like it, and keeps nobody else.
+ */
+function settle(batch: Waiting[], { error, at }: Problem): Waiting[][] {
+  const culprit = batch[at];
+  if (isOfAll(error) || (batch.length === 1 && !culprit)) {
+    for (const { reject } of batch) reject(error);
+    return [];
+  }
+  // Of a commit that failed nobody knows whose it is.
+  const half = Math.ceil(batch.length / 2);
+  if (!culprit) return [batch.slice(0, half), batch.slice(half)];
+  culprit.reject(error);
+  const after = batch.slice(at + 1);
+  const isAlike = ({ statement }: Waiting): boolean => statement.name === culprit.statement.name;
+  const parts = [batch.slice(0, at), after.filter((one) => !isAlike(one)), after.filter(isAlike)];
+  return parts.filter((part) => part.length > 0);
+}
+
+/** Is it the database itself (no connections, no room, read-only), so that it would say the same to everybody? */
+const isOfAll = (error: Error): boolean => /^(?:08|53|57P|58)|^25006$/.test((error as { code?: string }).code ?? '');
 
 /** Did Postgres say no, so that nothing was done? */
 const isRefusal = (error: unknown): boolean => error instanceof pg.DatabaseError && error.severity === 'ERROR';

@@ -135,7 +135,9 @@ export async function holdAllOf(trx: Trx, sub: string): Promise<void> {
     .select('sid')
     .where('sub', '=', sub)
     .where('ended_at', 'is', null)
-    .orderBy('sid')
+    // The order of `lock-order.ts`.
+    .orderBy('expires_bucket')
+    .orderBy('hash')
     .forNoKeyUpdate()
     .execute();
 }
@@ -175,6 +177,7 @@ export async function end(trx: Trx, sid: string, now: Date): Promise<boolean> {
 
 /** Ends all sessions of a person, but for `except`; returns their sids. */
 export async function endAllOf(trx: Trx, sub: string, now: Date, except = ''): Promise<string[]> {
+  await holdAllOf(trx, sub);
   const rows = await trx
     .updateTable('sessions')
     .set({ ended_at: now })

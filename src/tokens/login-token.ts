@@ -3,25 +3,37 @@ import type { Deps } from '../deps.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { formatScope, scopeOpenTo } from '../protocol/scope.ts';
 import * as accessTokens from '../store/access-tokens.ts';
+import type { Trx } from '../store/db.ts';
 import { drawHandle, drawId } from '../store/handle.ts';
 import type { TokenResponse } from './issue.ts';
 import { BUILT_IN_CLIENT, LOGIN_SCOPE } from './verify.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'random'>;
+type Needs = Pick<Deps, 'config' | 'directory' | 'random'>;
 
-/** Issues the token for a session of its own. */
-export async function issueLoginToken(
-  { config, db, directory, random }: Needs,
-  session: { sid: string; sub: string; amr: string[]; acr: string },
+/** A token that is made, and has to be written with its session. */
+export interface LoginToken {
+  response: TokenResponse;
+  jti: string;
+  /** In the transaction that starts the session: it is never there without its token. */
+  write(trx: Trx, sid: string): Promise<void>;
+}
+
+/** Makes the token for a session of its own. */
+export async function makeLoginToken(
+  { config, directory, random }: Needs,
+  person: { sub: string; amr: string[]; acr: string },
   now: Date,
-): Promise<{ response: TokenResponse; jti: string }> {
+): Promise<LoginToken> {
   const scope = scopeOpenTo({ scope: LOGIN_SCOPE, may_administer: false }, await directory.scopes(), 'person');
   const expires_at = secondsAfter(now, config.ACCESS_TOKEN_TTL);
   const { handle, ...key } = drawHandle(random, expires_at);
   const jti = drawId(random, expires_at);
-  await accessTokens.insert(db, {
+  const { sub, amr, acr } = person;
+  const row = {
     ...key,
-    ...session,
+    sub,
+    amr,
+    acr,
     jti,
     client_id: BUILT_IN_CLIENT,
     scope,
@@ -31,12 +43,12 @@ export async function issueLoginToken(
     auth_time: now,
     created_at: now,
     expires_at,
-  });
+  };
   const response: TokenResponse = {
     access_token: handle,
     token_type: 'Bearer',
     expires_in: config.ACCESS_TOKEN_TTL,
     scope: formatScope(scope),
   };
-  return { response, jti };
+  return { response, jti, write: (trx, sid) => accessTokens.insert(trx, { ...row, sid }) };
 }

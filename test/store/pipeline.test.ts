@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { isUnavailable, transact, type Db, type Trx } from '../../src/store/db.ts';
+import { isUnavailable, poolOf, transact, type Db, type Trx } from '../../src/store/db.ts';
 import { NO_ROW } from '../../src/store/lock-order.ts';
 import { read, write as writeTo } from '../../src/store/pipeline.ts';
 import { prepared, type Prepared, type Value } from '../../src/store/prepared.ts';
@@ -68,6 +68,39 @@ test('who fails is not asked again: only the others are', async () => {
   expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   const { rows } = await sql`select last_value::int as last from attempts`.execute(db);
   expect(rows).toEqual([{ last: 2 }]);
+});
+
+test('however many fail, the others are answered, in few batches and with few connections', async () => {
+  await note(0);
+  let [asked, most] = [0, 0];
+  const { pool } = poolOf(db)!;
+  const query = pg.Client.prototype.query;
+  pg.Client.prototype.query = function counted(this: pg.Client, ...given: unknown[]) {
+    asked += 1;
+    most = Math.max(most, pool.totalCount - pool.idleCount);
+    return (query as (...all: unknown[]) => unknown).apply(this, given);
+  } as typeof query;
+  const done = await Promise.allSettled(numbers(64).map((id) => note(id % 8 === 0 ? 0 : id)));
+  pg.Client.prototype.query = query;
+  expect(done.map(({ status }) => status === 'fulfilled')).toEqual(numbers(64).map((id) => id % 8 !== 0));
+  expect(asked).toBeLessThan(40);
+  expect(most).toBeLessThanOrEqual(Math.max(2, pool.options.max / 2));
+});
+
+test('who is kept waiting by several locks is told so before anybody has gone', async () => {
+  await Promise.all(numbers(12).map((id) => note(id)));
+  const touch = (id: number): Promise<unknown> =>
+    write(db, prepared`update notes set word = 'touched' where id = ${id}`);
+  await transact(db, async (trx) => {
+    await sql`select from notes for update`.execute(trx);
+    const began = performance.now();
+    const all = await Promise.allSettled([...numbers(12).map(touch), note(12)]);
+    expect(all.slice(0, 12).map((one) => one.status === 'rejected' && isUnavailable(one.reason))).toEqual(
+      numbers(12).map(() => true),
+    );
+    expect(all[12]!.status).toBe('fulfilled');
+    expect(performance.now() - began).toBeLessThan(3000);
+  });
 });
 
 test('nobody is answered before the commit: what a deferred constraint refuses, failed', async () => {
