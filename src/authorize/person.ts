@@ -1,8 +1,8 @@
 /** Which of the people signed in in a browser a request is about. Nobody is asked here, and nothing is told. */
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
+import { foldName } from '../protocol/names.ts';
 import type { Interaction } from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
-import { fold } from '../store/users.ts';
 
 /** Is this a person the client asks for? By an id_token_hint, or by `sub` in the claims parameter (§3.1.2.2). */
 export const isAskedFor = ({ hinted_sub, requested_sub }: AuthorizationRequest, sub: string): boolean =>
@@ -26,9 +26,9 @@ export function personFor(
   // Also one who is not asked for: then it is said that somebody else signed in.
   const chosen = sessions.find(({ sub }) => sub === selected_sub);
   if (chosen || (selected_sub !== null && !prompt.includes('select_account'))) return chosen;
-  const named = login_hint === undefined || prompt.includes('none') ? undefined : fold(login_hint);
+  const named = login_hint === undefined || prompt.includes('none') ? undefined : foldName(login_hint);
   return candidates.find((session) => named !== undefined && isNamed(session, named)) ?? candidates[0];
 }
 
 const isNamed = ({ username, email }: LiveSession, folded: string): boolean =>
-  fold(username) === folded || (email !== null && fold(email) === folded);
+  foldName(username) === folded || (email !== null && foldName(email) === folded);

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { connectionsOf } from '../config.ts';
 import { isSaltReadable, keyStates, unreadableKeys } from '../keys/index.ts';
 import { isPublic } from '../protocol/client-metadata.ts';
+import { foldName, lowerName } from '../protocol/names.ts';
 import { isLoopbackHost, isWebUri } from '../protocol/redirect-uri.ts';
 import * as clients from '../store/clients.ts';
 import { connectionLimit, databaseTime, databaseVersion } from '../store/db.ts';
@@ -12,6 +13,7 @@ import { pendingMigrations } from '../store/migrate.ts';
 import { withoutPartition } from '../store/partitions.ts';
 import * as resources from '../store/resources.ts';
 import * as scopes from '../store/scopes.ts';
+import * as users from '../store/users.ts';
 import { borrowed, redefined, unadministered } from './admin-scopes.ts';
 import type { Opened, Process } from './command.ts';
 import { databaseChecks } from './database-checks.ts';
@@ -134,6 +136,28 @@ export const checks = {
       if ((mode & forbidden) !== 0) findings.push(error(`${file}: ${risk}`, `${fix} ${file}`));
     }
     return or(findings, 'secrets are their owner’s alone');
+  },
+
+  async names({ deps: { db } }) {
+    const findings: Finding[] = [];
+    for (const kind of ['username', 'email'] as const) {
+      const rows = await readPages(
+        {},
+        (limit, after) => users.unfoldedNames(db, kind, limit, after),
+        ({ sub }) => sub,
+      );
+      for (const { sub, name } of rows.filter((row) => lowerName(row.name) !== foldName(row.name))) {
+        const holder = await users.findByName(db, foldName(name));
+        const change = `postern users update ${sub} --${kind}`;
+        if (!holder || holder.sub === sub) {
+          findings.push(warning(`${name} is not found in every case yet`, `${change} ${name}`));
+        } else {
+          const said = `${name} (${sub}) and ${holder[kind]} (${holder.sub}) are one ${kind}: each signs in as it is written here`;
+          findings.push(warning(said, `agree on another: ${change} …`));
+        }
+      }
+    }
+    return or(findings, 'no two accounts differ only in the case of a name');
   },
 
   async clients({ deps: { db, config, clock } }) {

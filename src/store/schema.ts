@@ -60,8 +60,10 @@ export interface Database {
     sub: string;
     username: string;
     username_folded: string;
+    username_casefold: Nullable<string>;
     email: Nullable<string>;
     email_folded: Nullable<string>;
+    email_casefold: Nullable<string>;
     email_verified: boolean;
     claims: Json<PersonClaims>;
     disabled_at: Nullable<Date>;

@@ -1,14 +1,12 @@
 /** People: accounts, and the passwords that open them. */
-import { sql, type Selectable, type Updateable } from 'kysely';
+import { sql, type RawBuilder, type Selectable, type Updateable } from 'kysely';
+import { foldName, lowerName } from '../protocol/names.ts';
 import type { Db, Trx } from './db.ts';
 import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './listing.ts';
 import type { Memberships } from './memberships.ts';
 import type { Database } from './schema.ts';
 
 export type User = Selectable<Database['users']>;
-
-/** Case and compatibility forms folded away: the form in which usernames and e-mail addresses are unique and looked up. */
-export const fold = (name: string): string => name.normalize('NFKC').toLowerCase().normalize('NFKC');
 
 /** One person, enabled or not. */
 export const find = (db: Db, sub: string): Promise<User | undefined> =>
@@ -31,30 +29,76 @@ export async function findWithMemberships(
 export const findLocked = (trx: Trx, sub: string): Promise<User | undefined> =>
   trx.selectFrom('users').selectAll().where('sub', '=', sub).forNoKeyUpdate().executeTakeFirst();
 
-/** Which of the two a folded name is: a username holds no `@`, so no name can mean two people. */
-const columnOf = (folded: string): 'email_folded' | 'username_folded' =>
-  folded.includes('@') ? 'email_folded' : 'username_folded';
+/** Which of the two a name is: a username holds no `@`, so no name can mean two people. */
+const kindOf = (name: string): 'email' | 'username' => (lowerName(name).includes('@') ? 'email' : 'username');
+
+/**
+ * Whose name this is, in any case. Where two accounts have one, from a time when only lower case was looked at, each has it in its
+ * own lower case.
+ */
+function isNamed(kind: 'email' | 'username', name: string): RawBuilder<boolean> {
+  const [old, column] = [sql.ref(`users.${kind}_folded`), sql.ref(`users.${kind}_casefold`)];
+  const [lower, folded] = [lowerName(name), foldName(name)];
+  return sql<boolean>`users.sub = (
+    select sub from users where ${old} in (${lower}, ${folded}) or ${column} = ${folded}
+    order by ${old} = ${lower} desc, ${column} is not null desc limit 1)`;
+}
 
 /** By username or e-mail address, in any case. */
-export const findByName = (db: Db, name: string): Promise<User | undefined> => {
-  const folded = fold(name);
-  return db.selectFrom('users').selectAll().where(columnOf(folded), '=', folded).executeTakeFirst();
-};
+export const findByName = (db: Db, name: string): Promise<User | undefined> =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where(isNamed(kindOf(name), name))
+    .executeTakeFirst();
 
 /** An account with its password, in one read. */
 export const findForSignIn = (
   db: Db,
   name: string,
-): Promise<(User & { phc: string | null; password_changed_at: Date | null }) | undefined> => {
-  const folded = fold(name);
-  return db
+): Promise<(User & { phc: string | null; password_changed_at: Date | null }) | undefined> =>
+  db
     .selectFrom('users')
     .leftJoin('password_credentials', 'password_credentials.sub', 'users.sub')
     .selectAll('users')
     .select(['password_credentials.phc', 'password_credentials.changed_at as password_changed_at'])
-    .where(columnOf(folded), '=', folded)
+    .where(isNamed(kindOf(name), name))
     .executeTakeFirst();
-};
+
+/** The folded forms of somebody's names, as the table keeps them. */
+export type FoldedNames = Pick<User, 'username_folded' | 'username_casefold' | 'email_folded' | 'email_casefold'>;
+
+/**
+ * Which of these names another account has, as it was written before full folding was kept. Those that are kept since then
+ * collide by themselves.
+ */
+export async function heldByOthers(
+  db: Db,
+  sub: string,
+  { username_casefold, email_casefold }: FoldedNames,
+): Promise<Array<'username' | 'email'>> {
+  const { rows } = await sql<{ kind: 'username' | 'email' }>`
+    select 'username' as kind from users
+    where username_folded = ${username_casefold} and username_casefold is null and sub <> ${sub}
+    union all
+    select 'email' from users
+    where email_folded = ${email_casefold} and email_casefold is null and sub <> ${sub}`.execute(db);
+  return rows.map(({ kind }) => kind);
+}
+
+/** A page of names that are not plain ASCII and not kept in their full folding, in the order of their owners. */
+export async function unfoldedNames(
+  db: Db,
+  kind: 'username' | 'email',
+  limit: number,
+  after: string,
+): Promise<Array<{ sub: string; name: string }>> {
+  const [name, old, column] = [sql.ref(kind), sql.ref(`${kind}_folded`), sql.ref(`${kind}_casefold`)];
+  const { rows } = await sql<{ sub: string; name: string }>`
+    select sub, ${name} as name from users
+    where sub > ${after} and ${column} is null and ${old} ~ '[^ -~]' order by sub limit ${limit}`.execute(db);
+  return rows;
+}
 
 /** A page of people, in the order of their ids, after one of these. */
 export const list = (db: Db, limit: number, after = ''): Promise<User[]> =>
@@ -74,8 +118,8 @@ export function page(
   keyset: Keyset,
 ): Promise<KeysetPage<User>> {
   let query = createdWithin(db.selectFrom('users').selectAll(), range);
-  if (username !== undefined) query = query.where('username_folded', '=', fold(username));
-  if (email !== undefined) query = query.where('email_folded', '=', fold(email));
+  if (username !== undefined) query = query.where(isNamed('username', username));
+  if (email !== undefined) query = query.where(isNamed('email', email));
   if (disabled !== undefined) query = query.where('disabled_at', disabled ? 'is not' : 'is', null);
   return keysetPage(query, keyset);
 }

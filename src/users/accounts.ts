@@ -2,6 +2,7 @@
 import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
 import type { PersonClaims } from '../protocol/claims.ts';
+import { foldName, lowerName } from '../protocol/names.ts';
 import { transact, uniqueViolation, type Trx } from '../store/db.ts';
 import { newId } from '../store/handle.ts';
 import * as users from '../store/users.ts';
@@ -75,6 +76,7 @@ export async function insertAccount(
   };
   await naming(() =>
     transact(deps.db, async (trx) => {
+      await refuseHeld(trx, user.sub, user);
       if (!(await users.insert(trx, user)))
         throw new AccountProblem(`the sub ${user.sub} was given out before`, 'taken');
       if (phc !== undefined) await users.setPassword(trx, user.sub, phc, now);
@@ -103,7 +105,8 @@ export async function updateAccount(
     transact(deps.db, async (trx) => {
       const present = await users.findLocked(trx, sub);
       if (!present) return undefined;
-      const after = changed(present, changes, now);
+      const wanted = changed(present, changes, now);
+      const after = { ...wanted, ...(await foldedAgain(trx, present, wanted, changes)) };
       const detail = describeChanges(present, after);
       const { sub: _sub, created_at: _created_at, claims, ...columns } = after;
       await users.update(trx, sub, { ...columns, claims: JSON.stringify(claims) });
@@ -132,6 +135,46 @@ function changed(present: users.User, { username, email, email_verified, ...chan
     disabled_at: disabled ? (present.disabled_at ?? now) : null,
     updated_at: now,
   };
+}
+
+/** The folded forms of what an account is to be called. @throws AccountProblem when another has it */
+async function foldedAgain(
+  trx: Trx,
+  present: users.User,
+  wanted: users.User,
+  changes: AccountChanges,
+): Promise<users.FoldedNames> {
+  const { username_folded, username_casefold, email_folded, email_casefold } = wanted;
+  const names = { username_folded, username_casefold, email_folded, email_casefold };
+  await refuseHeld(trx, present.sub, {
+    ...names,
+    ...(wanted.username === present.username && { username_casefold: null }),
+    ...(wanted.email === present.email && { email_casefold: null }),
+  });
+  for (const kind of ['username', 'email'] as const) {
+    const column = `${kind}_casefold` as const;
+    const folded = names[column];
+    if (folded === null) continue;
+    if (wanted[kind] !== present[kind]) {
+      // The same folding of another name: that of before goes first, or it would pass for a name changed by an older server.
+      if (folded === present[column]) await users.update(trx, present.sub, { [column]: null });
+    } else if (present[column] === null) {
+      // A name from before. Another account may have it by now, and keeps it.
+      const holder = changes[kind] === undefined ? undefined : await users.findByName(trx, folded);
+      if (changes[kind] === undefined || (holder && holder.sub !== present.sub)) names[column] = null;
+    }
+  }
+  return names;
+}
+
+/** Names of before full folding are in no index of theirs: where folding changes a name, they are looked for. */
+async function refuseHeld(trx: Trx, sub: string, names: users.FoldedNames): Promise<void> {
+  const differs = (folded: string | null, lower: string | null): string | null => (folded === lower ? null : folded);
+  const username_casefold = differs(names.username_casefold, names.username_folded);
+  const email_casefold = differs(names.email_casefold, names.email_folded);
+  if (username_casefold === null && email_casefold === null) return;
+  const [held] = await users.heldByOthers(trx, sub, { ...names, username_casefold, email_casefold });
+  if (held !== undefined) throw taken(held);
 }
 
 /** Hashes a password that may be set on an account of these names: slow, so before any transaction. @throws AccountProblem */
@@ -224,10 +267,10 @@ function checkNames({
 }: {
   username: string;
   email?: string | null | undefined;
-}): Pick<users.User, 'username' | 'username_folded' | 'email' | 'email_folded'> {
+}): Pick<users.User, 'username' | 'email'> & users.FoldedNames {
   // The folded forms too: compatibility characters can unfold to a space or an @.
-  const username_folded = users.fold(username);
-  const email_folded = email === null ? null : users.fold(email);
+  const [username_casefold, username_folded] = [foldName(username), lowerName(username)];
+  const [email_casefold, email_folded] = email === null ? [null, null] : [foldName(email), lowerName(email)];
   if (!USERNAME.test(username) || !USERNAME.test(username_folded)) {
     throw new AccountProblem('username must be 1 to 128 visible characters without spaces or @', 'invalid');
   }
@@ -237,7 +280,7 @@ function checkNames({
   if (email !== null && (!EMAIL.test(email) || !EMAIL.test(email_folded!))) {
     throw new AccountProblem('email is not an e-mail address', 'invalid');
   }
-  return { username, username_folded, email, email_folded };
+  return { username, username_folded, username_casefold, email, email_folded, email_casefold };
 }
 
 async function naming<T>(work: () => Promise<T>): Promise<T> {
@@ -246,7 +289,9 @@ async function naming<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     const constraint = uniqueViolation(error);
     if (constraint === undefined) throw error;
-    const name = constraint.includes('email') ? 'e-mail address' : 'username';
-    throw new AccountProblem(`the ${name} is taken`, 'taken');
+    throw taken(constraint.includes('email') ? 'email' : 'username');
   }
 }
+
+const taken = (kind: 'username' | 'email'): AccountProblem =>
+  new AccountProblem(`the ${kind === 'email' ? 'e-mail address' : 'username'} is taken`, 'taken');

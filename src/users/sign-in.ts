@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
 import { levelOf } from '../protocol/acr.ts';
 import { OAuthError, tooManyRequests, type Explanation } from '../protocol/error.ts';
+import { foldName } from '../protocol/names.ts';
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import {
   blockedUntil,
@@ -99,7 +100,7 @@ function lanesOf(
   device: string | undefined,
   by: Requester,
 ): readonly [own: Lane, name: Lane] {
-  const name = `password:${secrets.mac('typed-name', [users.fold(typed)]).toString('base64url')}`;
+  const name = `password:${secrets.mac('typed-name', [foldName(typed)]).toString('base64url')}`;
   const own = device === undefined ? `${name}:${by.network}` : `password:${device}`;
   return [
     { key: own, policy: PASSWORD_POLICY },

@@ -41,6 +41,10 @@ test.each([
   ['a ligature', 'o\uFB03ce', 'office'],
   ['a composed letter', 'rené', 'rene\u0301'],
   ['a superscript', 'x2', 'x²'],
+  ['a final sigma', 'ΝΙΚΟΣ', 'νικοσ'],
+  ['a sharp s', 'straße', 'STRASSE'],
+  ['a sharp s in capitals, the other first', 'grosse', 'GROẞE'],
+  ['letters of Cherokee', 'ᏣᎳᎩ', 'ꮳꮃꭹ'],
 ])('input: usernames are one in folded form: %s', async (_what, first, second) => {
   await aUser(at, { username: first });
   await expect(aUser(at, { username: second })).rejects.toMatchObject(taken);

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Deps } from '../../deps.ts';
 import { temporarilyUnavailable } from '../../protocol/error.ts';
+import { foldName } from '../../protocol/names.ts';
 import { DECOY, isOutdated, isPhc, loadArgon2, type Argon2 } from './argon2.ts';
 
 /**
@@ -78,10 +79,12 @@ export async function passwordProblem(
   min_length: number,
   names: readonly string[],
 ): Promise<string | undefined> {
-  if ([...password].length < min_length) return `must have at least ${min_length} characters`;
-  if (Buffer.byteLength(password) > PASSWORD_MAX_BYTES) return `must have at most ${PASSWORD_MAX_BYTES} bytes`;
-  const folded = password.toLowerCase();
-  if (names.some((name) => name.toLowerCase() === folded)) return 'must not be the name of the account';
+  // What is hashed is what is judged: full-width letters are no other password.
+  const text = prepared(password);
+  if ([...text].length < min_length) return `must have at least ${min_length} characters`;
+  if (Buffer.byteLength(text) > PASSWORD_MAX_BYTES) return `must have at most ${PASSWORD_MAX_BYTES} bytes`;
+  const folded = foldName(text);
+  if (names.some((name) => foldName(name) === folded)) return 'must not be the name of the account';
   return (await isCommon(folded)) ? 'is one of the most common ones, and among the first to be tried' : undefined;
 }
 
