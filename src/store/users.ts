@@ -39,9 +39,10 @@ const kindOf = (name: string): 'email' | 'username' => (lowerName(name).includes
 function isNamed(kind: 'email' | 'username', name: string): RawBuilder<boolean> {
   const [old, column] = [sql.ref(`users.${kind}_folded`), sql.ref(`users.${kind}_casefold`)];
   const [lower, folded] = [lowerName(name), foldName(name)];
-  return sql<boolean>`users.sub = (
-    select sub from users where ${old} in (${lower}, ${folded}) or ${column} = ${folded}
-    order by ${old} = ${lower} desc, ${column} is not null desc limit 1)`;
+  return sql<boolean>`users.sub = coalesce(
+    (select sub from users where ${old} = ${lower}),
+    (select sub from users where ${column} = ${folded}),
+    (select sub from users where ${old} = ${folded}))`;
 }
 
 /** By username or e-mail address, in any case. */

@@ -54,10 +54,10 @@ const doctor = async (): Promise<string[]> =>
 test('Unicode §5.18: folding makes one of what the engine compares without case, and is done once', () => {
   for (let code = 0; code < 0x1_0000; code += 1) {
     const letter = String.fromCodePoint(code);
-    if (!/\p{L}/u.test(letter)) continue;
+    if (letter === 'ı' || !/\p{L}/u.test(letter)) continue;
     const folded = foldName(letter);
     for (const other of [letter.toUpperCase(), letter.toLowerCase()]) {
-      if (letter !== 'ı') expect(foldName(other), `${letter} ${other}`).toBe(folded);
+      expect(foldName(other), `${letter} ${other}`).toBe(folded);
     }
     expect(foldName(folded), letter).toBe(folded);
   }
