@@ -156,6 +156,7 @@ async function giveCodes(
             offline: true,
           },
           redirect_uri: REDIRECT_URI,
+          registered_uri: REDIRECT_URI,
           code_challenge: CHALLENGE,
           nonce: 'a nonce',
           expires_at: secondsAfter(now, CODE_TTL),

@@ -5,12 +5,14 @@ import { metContext, readContexts } from '../protocol/acr.ts';
 import { claimNames } from '../protocol/claims-request.ts';
 import type { OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
+import { registeredAs } from '../protocol/redirect-uri.ts';
 import { OFFLINE_ACCESS } from '../protocol/scope.ts';
 import * as authorizationCodes from '../store/authorization-codes.ts';
 import type { Client } from '../store/clients.ts';
 import * as consents from '../store/consents.ts';
 import { drawHandle, drawId, type HandleKey } from '../store/handle.ts';
 import * as interactions from '../store/interactions.ts';
+import * as pushedRequests from '../store/pushed-requests.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import { noteUse } from '../sessions/index.ts';
 import { subjectFor } from '../tokens/subject.ts';
@@ -46,9 +48,7 @@ export async function situate(
   now: Date,
 ): Promise<Situation> {
   const known = await directory.scopes();
-  // A request may wait for its person longer than a scope lasts.
-  const scope = sent.scope.filter((name) => known.has(name));
-  const request = resolveSubjects({ keys }, { ...sent, scope }, client, sessions);
+  const request = resolveSubjects({ keys }, sent, client, sessions);
   const candidates = candidatesFor(request, sessions);
   const session = personFor(request, progress, candidates, sessions);
   if (session) await noteUse({ db }, session, now);
@@ -103,7 +103,7 @@ export async function answerNow(
   if (step !== 'done') {
     const refusal = refusalAt(step, situation);
     if (!refusal) return undefined;
-    if (claims.interaction && !(await interactions.answer(deps.db, claims.interaction, now))) return undefined;
+    if (!(await useUp(deps, claims, now))) return undefined;
     const led = request.prompt.includes('none') || signedInMeanwhile(situation);
     return tell(deps, situation.client, request, refusal, { people: situation.candidates, led });
   }
@@ -111,7 +111,13 @@ export async function answerNow(
   return code === undefined ? undefined : { answer: respond(request, ISSUER, { code }) };
 }
 
-/** Writes grant and code; undefined when the session ended, or what it claims was used, at this very moment. */
+/** Claims the one answer for a refusal: from then on there is no other. False when it was given already. */
+export async function useUp({ db }: Pick<Deps, 'db'>, { interaction, pushed }: Claims, now: Date): Promise<boolean> {
+  if (interaction) return interactions.answer(db, interaction, pushed, now);
+  return pushed === null || pushedRequests.use(db, pushed, now);
+}
+
+/** Writes grant and code; undefined when the session ended, the client lost what it asks with, or what it claims was used, just now. */
 async function issueCode(
   deps: Needs,
   { request, client, contexts, now }: Situation,
@@ -138,6 +144,7 @@ async function issueCode(
         offline: request.scope.includes(OFFLINE_ACCESS),
       },
       redirect_uri: request.redirect_uri,
+      registered_uri: registeredAs(request.redirect_uri, client.redirect_uris, client.application_type) ?? null,
       code_challenge: request.code_challenge ?? null,
       nonce: request.nonce ?? null,
       expires_at: secondsAfter(now, config.AUTHORIZATION_CODE_TTL),

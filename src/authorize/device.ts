@@ -2,10 +2,10 @@
 import { record, type Requester } from '../events/index.ts';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import { DEVICE_GRANT } from '../protocol/client-metadata.ts';
-import { invalidRequest, tooManyRequests, unauthorizedClient } from '../protocol/error.ts';
+import { invalidRequest, tooManyRequests } from '../protocol/error.ts';
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
-import { OFFLINE_ACCESS } from '../protocol/scope.ts';
+import { isSubset, OFFLINE_ACCESS } from '../protocol/scope.ts';
 import {
   blockedUntil,
   FADES_AFTER,
@@ -14,7 +14,6 @@ import {
   type Lane,
 } from '../protocol/throttle.ts';
 import { readUserCode, showUserCode, userCodeFrom } from '../protocol/user-code.ts';
-import { listOf } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
 import * as deviceCodes from '../store/device-codes.ts';
 import { transact } from '../store/db.ts';
@@ -23,6 +22,7 @@ import { bucketOf, drawHandle, handleFrom, idInBucket, sha256, type HandleKey } 
 import * as interactions from '../store/interactions.ts';
 import { grantLife } from '../tokens/terms.ts';
 import type { Needs, Outcome } from './answer.ts';
+import { checkAnew, requireDeviceGrant } from './again.ts';
 import { checks, reader } from './checks.ts';
 import type { Opened } from './interaction.ts';
 
@@ -50,13 +50,7 @@ export async function startDevice(
   parameters: Parameters,
   now: Date,
 ): Promise<DeviceAuthorization> {
-  if (!client.grant_types.includes(DEVICE_GRANT)) {
-    throw unauthorizedClient('the client is not registered for the device flow', {
-      check: 'grant_type',
-      expected: listOf(client.grant_types),
-      received: DEVICE_GRANT,
-    });
-  }
+  requireDeviceGrant(client);
   const context = { deps, client, now, pushed: true, parameters, get: reader(parameters) };
   const { scope } = await checks.scope(context);
   const { resource } = await checks.resource(context);
@@ -169,7 +163,8 @@ export async function finishDevice(
   const { client_id } = client;
   if (row.refused_error !== null) {
     await transact(deps.db, async (trx) => {
-      if (!(await interactions.answer(trx, row, now)) || !(await deviceCodes.deny(trx, device, now))) throw decided();
+      if (!(await interactions.answer(trx, row, null, now)) || !(await deviceCodes.deny(trx, device, now)))
+        throw decided();
       const detail = { grant_type: DEVICE_GRANT, outcome: 'denied' };
       await record(trx, { event: 'device_decided', sub: session?.sub ?? null, client_id, detail }, by, now);
     });
@@ -184,12 +179,16 @@ export async function finishDevice(
     resource: request.resource,
     offline: request.scope.includes(OFFLINE_ACCESS),
   };
-  await transact(deps.db, async (trx) => {
-    if (!(await deviceCodes.approve(trx, { device, session, interaction: row, grant }, now))) throw decided();
+  const approved = await transact(deps.db, async (trx) => {
+    if (!(await deviceCodes.approve(trx, { device, session, interaction: row, grant }, now))) return false;
     const detail = { grant_type: DEVICE_GRANT, outcome: 'approved' };
     await record(trx, { event: 'device_decided', sub: session.sub, client_id, detail }, by, now);
+    return true;
   });
-  return done('approved');
+  if (approved) return done('approved');
+  const anew = await checkAnew(deps, row, now);
+  if ('scope' in anew && !isSubset(request.scope, anew.scope)) return { interaction: id, step };
+  throw decided();
 }
 
 const decided = () => invalidRequest('this code was decided already, or has expired', { check: 'user_code' });

@@ -5,19 +5,28 @@ import * as consents from '../store/consents.ts';
 import { transact } from '../store/db.ts';
 import * as interactions from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
-import { answerNow, consentKey, situate, type Needs, type Outcome } from './answer.ts';
+import { isSubset } from '../protocol/scope.ts';
+import { checkAgain, checkAnew, clientOf } from './again.ts';
+import { answerNow, consentKey, situate, useUp, type Needs, type Outcome } from './answer.ts';
 import { finishDevice } from './device.ts';
-import { nextStep, type Situation, type Step } from './next-step.ts';
+import { nextStep, signedInMeanwhile, type Situation, type Step } from './next-step.ts';
+import { RefusedAtTarget } from './request.ts';
 import { respond } from './response-modes.ts';
+import { tell } from './unapproved.ts';
 
 /** An interaction opened by its own browser, with everything its pages need. */
 export interface Opened extends Situation {
   id: string;
   row: interactions.Interaction;
   step: Step;
+  /** What the client is told instead of going on: by today's rows it may not ask for this. */
+  refused: RefusedAtTarget | undefined;
 }
 
-/** Finds out where an interaction stands. @throws OAuthError for an error page, when its client is gone */
+/**
+ * Finds out where an interaction stands today. @throws OAuthError for an error page, when its client is gone, or the address
+ * that its answer would go to
+ */
 export async function open(
   deps: Needs,
   id: string,
@@ -25,23 +34,21 @@ export async function open(
   sessions: readonly LiveSession[],
   now: Date,
 ): Promise<Opened> {
-  const client = await deps.directory.client(row.client_id);
-  if (!client) {
-    throw invalidRequest('the application is no longer registered here', {
-      check: 'client_id',
-      client_id: row.client_id,
-      received: 'a client that was deleted while the request waited',
-    });
-  }
-  const situation = await situate(deps, row.request, row, client, sessions, now);
-  return { ...situation, id, row, step: nextStep(situation) };
+  const client = await clientOf(deps, row.client_id);
+  const checked = await checkAgain(deps, client, row.request, { pushed: row.pushed_hash !== null }, now);
+  const refused = checked instanceof RefusedAtTarget ? checked : undefined;
+  const request = checked instanceof RefusedAtTarget ? row.request : checked;
+  const situation = await situate(deps, request, row, client, sessions, now);
+  return { ...situation, id, row, step: refused ? 'done' : nextStep(situation), refused };
 }
 
 /** Goes on from where the interaction stands: the answer, once, or the step that is next. */
 export async function resume(deps: Needs, opened: Opened, by: Requester): Promise<Outcome> {
   const device = interactions.deviceOf(opened.row);
   if (device) return finishDevice(deps, opened, device, by);
-  const { row, request, now, id, step } = opened;
+  const { row, request, now, id, step, refused } = opened;
+  if (refused) return refuse(deps, opened, refused);
+  const claims = { interaction: row, pushed: interactions.pushedOf(row) };
   if (row.refused_error !== null) {
     const refusal = accessDenied('the person did not allow the request', {
       check: 'consent',
@@ -49,13 +56,23 @@ export async function resume(deps: Needs, opened: Opened, by: Requester): Promis
       sub: opened.session?.sub,
       received: 'the person cancelled or declined',
     });
-    if (!(await interactions.answer(deps.db, row, now))) throw alreadyAnswered();
+    if (!(await useUp(deps, claims, now))) throw alreadyAnswered();
     return { answer: respond(request, deps.config.ISSUER, refusal), refusal };
   }
-  const answer = await answerNow(deps, opened, step, { interaction: row, pushed: interactions.pushedOf(row) });
+  const answer = await answerNow(deps, opened, step, claims);
   if (answer) return answer;
-  if (step === 'done') throw alreadyAnswered();
+  if (step !== 'done') return { interaction: id, step };
+  const anew = await checkAnew(deps, row, now);
+  if (anew instanceof RefusedAtTarget) return refuse(deps, opened, anew);
+  if (isSubset(request.scope, anew.scope)) throw alreadyAnswered();
   return { interaction: id, step };
+}
+
+/** Tells the client that its request cannot go on: once, like any answer. */
+async function refuse(deps: Needs, opened: Opened, { target, refusal, silent }: RefusedAtTarget): Promise<Outcome> {
+  const { row, client, candidates, now } = opened;
+  if (!(await useUp(deps, { interaction: row, pushed: interactions.pushedOf(row) }, now))) throw alreadyAnswered();
+  return tell(deps, client, target, refusal, { people: candidates, led: silent || signedInMeanwhile(opened) });
 }
 
 export const alreadyAnswered = (): OAuthError =>
@@ -89,8 +106,8 @@ export async function cancel(deps: Needs, { row }: Opened): Promise<void> {
 
 /** The person answered the consent page. A consent is remembered per person, client and resource. */
 export async function decideConsent(deps: Needs, opened: Opened, approved: boolean, by: Requester): Promise<void> {
-  const { row, request, session, client, claims, now } = opened;
-  if (!session) return;
+  const { row, request, session, client, claims, now, refused } = opened;
+  if (!session || refused) return;
   const { sub, sid } = session;
   const { client_id } = client;
   const key = consentKey(sub, request);

@@ -90,13 +90,14 @@ export const prompts = {
   consent: {
     unattended: 'consent_required',
     needed({ request, progress, client, session, claims, remembered }) {
-      if (progress.consented_sid !== null && progress.consented_sid === session?.sid) return false;
+      const agreed = isSubset(request.scope, remembered.scope) && isSubset(claims, remembered.claims);
+      // To all that is asked for now: since they were asked, the client may have been given back what it lacked then.
+      if (agreed && progress.consented_sid !== null && progress.consented_sid === session?.sid) return false;
       if (request.prompt.includes('consent')) return true;
       // RFC 8628 §5.4: whoever sent the code may not be the one who decides about it.
       if (request.user_code !== undefined) return true;
       // RFC 8252 §8.6: any program on the device can claim to be this client.
       if (client.application_type === 'native' && isPublic(client)) return true;
-      const agreed = isSubset(request.scope, remembered.scope) && isSubset(claims, remembered.claims);
       return !client.skip_consent && !agreed;
     },
   },

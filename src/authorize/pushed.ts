@@ -1,5 +1,5 @@
 /** Pushed authorization requests (RFC 9126): checked when the client pushes them, opened when the browser comes. */
-import { invalidRequest, invalidRequestUri } from '../protocol/error.ts';
+import { invalidRequest, invalidRequestUri, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import type { Parameters } from '../protocol/parameters.ts';
@@ -7,6 +7,7 @@ import { kindOf } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
 import { bucketOf, handleFrom, readHandle, type HandleKey } from '../store/handle.ts';
 import * as pushedRequests from '../store/pushed-requests.ts';
+import { checkAgain } from './again.ts';
 import { INTERACTION_TTL, type Needs } from './answer.ts';
 import { readRequest, RefusedAtTarget } from './request.ts';
 
@@ -46,21 +47,25 @@ export const isPushed = (request_uri: unknown): request_uri is string =>
 
 /** The request behind a request_uri of ours; nothing else the browser brought counts. @throws OAuthError for a page */
 export async function openPushed(
-  { db }: Needs,
+  deps: Needs,
   client: Client,
   request_uri: string,
   now: Date,
-): Promise<{ request: AuthorizationRequest; pushed: HandleKey }> {
+): Promise<{ request: AuthorizationRequest; pushed: HandleKey } | RefusedAtTarget> {
   const pushed = readHandle(request_uri.slice(PREFIX.length));
-  const life = { expires_at: secondsAfter(now, INTERACTION_TTL), longest: PUSHED_TTL + INTERACTION_TTL };
-  const request = pushed && (await pushedRequests.open(db, pushed, client.client_id, life, now));
-  if (!request) {
-    throw invalidRequestUri('request_uri is not known, has expired or was used', {
+  // §2.2: it is good for as long as its client was told. Whoever opened it in time has the time of any request to finish.
+  const life = { pushed_after: secondsAfter(now, -PUSHED_TTL), kept_until: secondsAfter(now, INTERACTION_TTL) };
+  const stored = pushed && (await pushedRequests.open(deps.db, pushed, client.client_id, life, now));
+  const unusable = (): OAuthError =>
+    invalidRequestUri('request_uri is not known, has expired or was used', {
       check: 'pushed_request',
       client_id: client.client_id,
       expected: `a request_uri that this client got from /par in the last ${PUSHED_TTL} seconds`,
       received: kindOf(request_uri.slice(PREFIX.length)),
     });
-  }
-  return { request, pushed };
+  if (!stored) throw unusable();
+  const request = await checkAgain(deps, client, stored, { pushed: true }, now);
+  if (!(request instanceof RefusedAtTarget)) return { request, pushed };
+  if (!(await pushedRequests.use(deps.db, pushed, now))) throw unusable();
+  return request;
 }

@@ -93,7 +93,8 @@ export async function readRequest(
     if (!target) throw error;
     return new RefusedAtTarget(target, error, sent);
   }
-  return checkRequest(deps, client, targetOf(client, parameters), parameters, now, { pushed });
+  const request = await checkRequest(deps, client, targetOf(client, parameters), parameters, now, { pushed });
+  return request instanceof RefusedAtTarget ? request : { ...request, signed: parameters !== sent };
 }
 
 function provenTarget(client: Client, parameters: Parameters): ResponseTarget | undefined {

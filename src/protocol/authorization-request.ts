@@ -39,6 +39,8 @@ export interface AuthorizationRequest extends ResponseTarget {
   /** Claims asked for by name, narrowed to what the client may have. */
   claims?: ClaimsRequest | undefined;
   acr?: RequestedAcr | undefined;
+  /** Was it a request object (RFC 9101)? Undefined of one that an older server stored. */
+  signed?: boolean | undefined;
 }
 
 /** Longest values we echo or keep, in characters. */

@@ -24,6 +24,16 @@ export function isRegisteredRedirectUri(
   return loopback !== undefined && registered.some((uri) => withoutLoopbackPort(uri) === loopback);
 }
 
+/** The registered URI by which `presented` may be used; undefined where it may not. */
+export const registeredAs = (
+  presented: string,
+  registered: readonly string[],
+  application_type: ApplicationType,
+): string | undefined =>
+  registered.includes(presented)
+    ? presented
+    : registered.find((uri) => isRegisteredRedirectUri(presented, [uri], application_type));
+
 function withoutLoopbackPort(uri: string): string | undefined {
   const match = LOOPBACK_PORT.exec(uri);
   if (!match || Number(match[2] ?? 80) > 65535) return undefined;

@@ -2,7 +2,16 @@
 import type { Db } from './db.ts';
 import { bucketOf, type HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
-import { besides, GIVEN, GRANTED, isOnTerms, PERSON, type GrantedToPerson, type Spending } from './granted.ts';
+import {
+  arePeoples,
+  besides,
+  GIVEN,
+  GRANTED,
+  isOnTerms,
+  PERSON,
+  type GrantedToPerson,
+  type Spending,
+} from './granted.ts';
 import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
 import { read, write } from './pipeline.ts';
 import { around } from './partitions.ts';
@@ -16,6 +25,8 @@ export interface NewCode {
     'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'acr' | 'offline' | 'requested_claims'
   >;
   redirect_uri: string;
+  /** The registered one that allows it: where a port may vary they differ. Null is of none. */
+  registered_uri: string | null;
   code_challenge: string | null;
   nonce: string | null;
   expires_at: Date;
@@ -28,7 +39,8 @@ export interface NewCode {
 }
 
 /**
- * Writes a grant and its code. False when the session ended or the interaction was answered meanwhile.
+ * Writes a grant and its code. False when the session ended, the interaction was answered, or the client lost what the
+ * request was checked for, meanwhile: of that this statement reads today's rows.
  * The session's row is locked: a sign-out in flight either sees the new grant or prevents it. It waits for no other row, so
  * that the answers of several people can be one transaction.
  */
@@ -40,10 +52,16 @@ export async function issue(
   const rows = await write(
     db,
     prepared`
-    with live as (
+    with allowed as (
+      select from clients c
+      where c.client_id = ${grant.client_id} and c.disabled_at is null and 'authorization_code' = any(c.grant_types)
+        and ${issued.registered_uri}::text = any(c.redirect_uris)
+        and (${issued.registered_uri}::text = ${issued.redirect_uri} or c.application_type = 'native')
+        and ${arePeoples(grant.scope)}
+    ), live as (
       select sid, sub, auth_time, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
-        and ended_at is null and expires_at > ${now} for share
+        and ended_at is null and expires_at > ${now} and exists (select from allowed) for share
     ), asked as (
       -- What somebody else holds is being answered by them.
       select hash from interactions

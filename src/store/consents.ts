@@ -48,7 +48,8 @@ export async function isAnybodys(db: Db, client_id: string, subs: readonly strin
 export async function remember(trx: Trx, key: ConsentKey, { scope, claims }: Agreed, now: Date): Promise<void> {
   await sql`
     insert into consents (sub, client_id, resource, scope, claims, updated_at)
-    values (${key.sub}, ${key.client_id}, ${key.resource}, ${scope}::text[], ${claims}::text[], ${now})
+    select ${key.sub}, client_id, ${key.resource}, ${scope}::text[], ${claims}::text[], ${now}::timestamptz
+    from clients where client_id = ${key.client_id}
     on conflict (sub, client_id, resource) do update set
       scope = array(select distinct unnest(consents.scope || excluded.scope)),
       claims = array(select distinct unnest(consents.claims || excluded.claims)),

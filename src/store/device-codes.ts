@@ -1,5 +1,6 @@
 /** Device codes: waiting for a person's decision elsewhere, polled meanwhile, redeemed once. */
 import { sql, type Selectable } from 'kysely';
+import { DEVICE_GRANT } from '../protocol/client-metadata.ts';
 import { uniqueViolation, type Db } from './db.ts';
 import {
   besides,
@@ -46,8 +47,9 @@ export const findPending = (db: Db, user_code_hash: Buffer, now: Date): Promise<
     .executeTakeFirst();
 
 /**
- * Writes the grant that a person agreed to. One statement: the session must live, the interaction be unanswered and the
- * code undecided, or nothing is written. Of an approval and a denial at once, one wins.
+ * Writes the grant that a person agreed to. One statement: the session must live, the interaction be unanswered, the code
+ * undecided, and by today's rows the client may have all of it, or nothing is written. Of an approval and a denial at once,
+ * one wins.
  */
 export async function approve(
   db: Db,
@@ -61,10 +63,15 @@ export async function approve(
 ): Promise<boolean> {
   const { device, session, interaction, grant } = given;
   const { rows } = await sql`
-    with live as (
+    with allowed as (
+      select from clients c
+      where c.client_id = ${grant.client_id} and c.disabled_at is null and ${DEVICE_GRANT} = any(c.grant_types)
+        and ${grant.scope}::text[] <@ c.scope and ${grant.scope.length}::int = (
+          select count(*) from scopes s where s.name = any(${grant.scope}::text[]) and s.for_people)
+    ), live as (
       select sid, sub, auth_time, acr, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
-        and ended_at is null and expires_at > ${now} for share
+        and ended_at is null and expires_at > ${now} and exists (select from allowed) for share
     ), decided as (
       update device_codes set grant_id = ${grant.grant_id}
       where expires_bucket = ${device.expires_bucket} and hash = ${device.hash} and grant_id is null

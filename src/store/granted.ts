@@ -22,6 +22,11 @@ export interface GrantedToPerson extends Omit<
   memberships: Memberships | null;
 }
 
+/** May the client `c` have every one of these scopes for a person, by today's rows? */
+export const arePeoples = (scope: readonly string[]): Prepared => prepared`
+  ${scope}::text[] <@ c.scope and ${scope.length}::int = (
+    select count(*) from scopes s where s.name = any(${scope}::text[]) and s.for_people)`;
+
 /** The columns of it: of a grant `g`, of its person `u`, and all of them by name alone. */
 export const GRANTED = prepared`
   g.grant_id, g.client_id, g.sub, g.sid, g.scope, g.resource, g.auth_time, g.acr, g.amr, g.requested_claims, g.expires_at`;

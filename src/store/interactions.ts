@@ -1,5 +1,5 @@
 /** Interactions: authorization requests that wait for a person, one per browser tab. Each write is one proof. */
-import type { Selectable } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import type { Db, Trx } from './db.ts';
 import type { HandleKey } from './handle.ts';
@@ -64,17 +64,27 @@ export async function record(db: Db | Trx, { expires_bucket, hash }: HandleKey, 
   return result.numUpdatedRows > 0n;
 }
 
-/** Claims the one answer an interaction gives. False when it was given already. */
-export async function answer(db: Db, { expires_bucket, hash }: HandleKey, now: Date): Promise<boolean> {
-  const result = await db
-    .updateTable('interactions')
-    .set({ answered_at: now })
-    .where('expires_bucket', '=', expires_bucket)
-    .where('hash', '=', hash)
-    .where('answered_at', 'is', null)
-    .where('expires_at', '>', now)
-    .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
+/**
+ * Claims the one answer an interaction gives, and with it the pushed request it came from, in whichever browser that was opened
+ * else. False when either was answered already.
+ */
+export async function answer(db: Db, i: HandleKey, pushed: HandleKey | null, now: Date): Promise<boolean> {
+  const { rows } = await sql`
+    with asked as (
+      select from interactions
+      where expires_bucket = ${i.expires_bucket} and hash = ${i.hash} and answered_at is null and expires_at > ${now}
+      for update
+    ), taken as (
+      update pushed_requests set used_at = ${now}
+      where expires_bucket = ${pushed?.expires_bucket ?? null}::int and hash = ${pushed?.hash ?? null}::bytea
+        and used_at is null and exists (select from asked)
+      returning 1
+    )
+    update interactions set answered_at = ${now}
+    where expires_bucket = ${i.expires_bucket} and hash = ${i.hash} and exists (select from asked)
+      and (${pushed === null}::boolean or exists (select from taken))
+    returning 1`.execute(db);
+  return rows.length > 0;
 }
 
 /** The pushed request an interaction came from. */

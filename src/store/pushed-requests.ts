@@ -1,5 +1,4 @@
 /** Pushed authorization requests: checked, waiting for the browser, good for one code. */
-import { sql } from 'kysely';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import type { Db } from './db.ts';
 import type { HandleKey } from './handle.ts';
@@ -20,27 +19,39 @@ export async function insert(db: Db, { request, ...pushed }: NewPushedRequest): 
 }
 
 /**
- * Opens a request of this client that has given no code yet, and lets it live until `expires_at`, at most `longest`
- * seconds in all: somebody has begun to answer it. It may be opened again until then. Undefined when it is unknown,
- * another client's, expired or used.
+ * Opens a request of this client that was pushed after `pushed_after` and has not been answered. It is kept until `kept_until`,
+ * for who has begun to answer it, and may be opened again for as long as at first. Undefined when it is unknown, another
+ * client's, expired or used.
  */
 export async function open(
   db: Db,
   { expires_bucket, hash }: HandleKey,
   client_id: string,
-  { expires_at, longest }: { expires_at: Date; longest: number },
+  { pushed_after, kept_until }: { pushed_after: Date; kept_until: Date },
   now: Date,
 ): Promise<AuthorizationRequest | undefined> {
   const row = await db
     .updateTable('pushed_requests')
-    // However often it is opened, it does not live on for ever.
-    .set({ expires_at: sql`least(${expires_at}::timestamptz, created_at + make_interval(secs => ${longest}))` })
+    .set({ expires_at: kept_until })
     .where('expires_bucket', '=', expires_bucket)
     .where('hash', '=', hash)
     .where('client_id', '=', client_id)
     .where('used_at', 'is', null)
     .where('expires_at', '>', now)
+    .where('created_at', '>', pushed_after)
     .returning('request')
     .executeTakeFirst();
   return row?.request;
+}
+
+/** Uses a request up for an answer that is no code. False when it was answered before. */
+export async function use(db: Db, { expires_bucket, hash }: HandleKey, now: Date): Promise<boolean> {
+  const result = await db
+    .updateTable('pushed_requests')
+    .set({ used_at: now })
+    .where('expires_bucket', '=', expires_bucket)
+    .where('hash', '=', hash)
+    .where('used_at', 'is', null)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
 }

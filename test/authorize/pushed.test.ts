@@ -7,6 +7,7 @@ import {
   aVerifier,
   authorize,
   credentials,
+  formTokenOf,
   postForm,
   REDIRECT_URI,
   redeem,
@@ -121,21 +122,63 @@ describe('RFC 9126 §4: the request at /authorize', () => {
     for (const { statusCode } of answers) expect(statusCode).toBeLessThan(500);
   });
 
-  test('expires after 90 seconds unless somebody opened it', async () => {
+  test('RFC 9126 §2.2: expires after 90 seconds, opened or not; what was opened in time has its hour to go on', async () => {
     const late = await pushed();
     const opened = await pushed({ prompt: 'consent' });
     await open(opened);
-    at.clock.advance(91);
-    expect((await open(late)).statusCode).toBe(400);
-    expect((await open(opened)).headers.location).toContain('/interaction/');
+    at.clock.advance(89);
+    const interaction = (await open(opened)).headers.location!;
+    expect(interaction).toContain('/interaction/');
+    at.clock.advance(2);
+    for (const request_uri of [late, opened]) {
+      const refused = await open(request_uri);
+      expect([refused.statusCode, refused.headers.location]).toEqual([400, undefined]);
+    }
+    at.clock.advance(3500);
+    const page = await browser.get(interaction);
+    expect(page.statusCode).toBe(200);
+    const agreed = await browser.post(interaction, { form_token: formTokenOf(page), action: 'approve' });
+    const answer = await browser.get(agreed.headers.location!);
+    expect(answer.headers.location).toContain('code=');
   });
 
-  test('ends an hour after it was first due, however often it is opened', async () => {
+  /** The consent page of a browser that opened it. */
+  const asked = async (request_uri: string) => {
+    const path = (await open(request_uri)).headers.location!;
+    return { path, form_token: formTokenOf(await browser.get(path)) };
+  };
+  const decide = async ({ path, form_token }: { path: string; form_token: string }, action: string) =>
+    browser.get((await browser.post(path, { form_token, action })).headers.location!);
+
+  test('RFC 9126 §4: is answered once: after a decision nobody opens it again, nor goes on with what was opened before', async () => {
     const request_uri = await pushed({ prompt: 'consent' });
-    await open(request_uri);
-    at.clock.advance(3500);
-    expect((await open(request_uri)).headers.location).toContain('/interaction/');
-    at.clock.advance(200);
+    const [first, second, third] = [await asked(request_uri), await asked(request_uri), await asked(request_uri)];
+    expect((await decide(first, 'deny')).headers.location).toContain('error=access_denied');
+    const again = await open(request_uri);
+    expect([again.statusCode, again.body.includes('invalid_request_uri')]).toEqual([400, true]);
+    for (const [other, action] of [
+      [second, 'approve'],
+      [third, 'deny'],
+    ] as const) {
+      const answer = await decide(other, action);
+      expect([answer.statusCode, answer.headers.location]).toEqual([400, undefined]);
+      expect(answer.body).toContain('answered already');
+    }
+  });
+
+  test('RFC 9126 §4: of many decisions in as many tabs, one is the answer', async () => {
+    const request_uri = await pushed({ prompt: 'consent' });
+    const tabs = [];
+    for (let n = 0; n < 6; n += 1) tabs.push(await asked(request_uri));
+    const answers = await Promise.all(tabs.map((tab, n) => decide(tab, n % 2 === 0 ? 'deny' : 'approve')));
+    expect(answers.filter(({ headers }) => headers.location?.startsWith(REDIRECT_URI))).toHaveLength(1);
+    for (const { statusCode } of answers) expect(statusCode).toBeLessThan(500);
+  });
+
+  test('RFC 9126 §4: what prompt=none answers is an answer, too', async () => {
+    const request_uri = await pushed({ prompt: 'none' });
+    const stranger = new TestBrowser(at);
+    expect((await open(request_uri, client, stranger)).headers.location).toContain('error=login_required');
     expect((await open(request_uri)).statusCode).toBe(400);
   });
 

@@ -32,6 +32,12 @@ beforeAll(async () => {
   await sql`
     insert into users (sub, username, username_folded, email_verified, claims, created_at, updated_at)
     values ('sub', 'name', 'name', false, '{}', ${NOW}, ${NOW})`.execute(of.db);
+  await sql`
+    insert into clients (client_id, contacts, application_type, token_endpoint_auth_method, redirect_uris,
+      post_logout_redirect_uris, grant_types, scope, allowed_origins, id_token_signed_response_alg, require_pkce,
+      skip_consent, may_introspect, registered_by, created_at, updated_at)
+    values ('client', '{}', 'web', 'none', '{https://app.example.test}', '{}', '{authorization_code}', '{openid}', '{}',
+      'RS256', true, false, false, 'operator', ${NOW}, ${NOW})`.execute(of.db);
   for (const n of numbers) {
     await sql`
       insert into sessions (expires_bucket, hash, sid, kind, sub, auth_time, amr, acr, created_at, seen_at, expires_at)
@@ -111,6 +117,7 @@ test('a batch of answers and of revocations, a password change and the end of a 
           requested_claims: null,
         } as codes.NewCode['grant'],
         redirect_uri: 'https://app.example.test',
+        registered_uri: 'https://app.example.test',
         code_challenge: null,
         nonce: null,
         expires_at: LATER,

@@ -213,6 +213,7 @@ describe('a code issued while its session ends gives nothing', () => {
         requested_claims: null,
       },
       redirect_uri: client.redirect_uri,
+      registered_uri: client.redirect_uri,
       code_challenge: null,
       nonce: null,
       expires_at,

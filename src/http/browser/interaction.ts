@@ -102,9 +102,12 @@ function foreign(context: Context, request: FastifyRequest): PageError {
   );
 }
 
-/** What the forms of an interaction's page are bound to. Where the page decides for a person, that person's session too. */
+/**
+ * What the forms of an interaction's page are bound to. Where the page decides for a person, that person's session too; and to
+ * what was shown: nobody agrees to more than they saw, whatever the client was given back meanwhile.
+ */
 export const bindingOf = ({ opened, browser }: OpenedPage, step: Step): Binding => [
-  `${step} ${opened.id}`,
+  step === 'consent' ? JSON.stringify([opened.id, opened.request.scope, opened.claims]) : `${step} ${opened.id}`,
   browser,
   step === 'login' ? '' : (opened.session?.sid ?? ''),
 ];
