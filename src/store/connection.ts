@@ -1,5 +1,6 @@
 /** One connection to Postgres: at which of several hosts, within which limits, and whether it can be written to. */
 import pg from 'pg';
+import type { Gate } from './gate.ts';
 import { isSilence, noConnection } from './unavailable.ts';
 
 /** Where the database is: a URL, with those of other hosts that may be in its place, or a unix socket directory. */
@@ -82,7 +83,7 @@ export class Session extends pg.Client {
   /** Is there somebody between us and Postgres who answers for several (a pooler)? */
   isPooled = false;
 
-  constructor(route: Route, limits: Limits, config: pg.ClientConfig = {}) {
+  constructor(route: Route, limits: Limits, config: pg.ClientConfig = {}, gate?: Gate) {
     const { place } = route;
     super({
       ...config,
@@ -98,8 +99,13 @@ export class Session extends pg.Client {
     // One that breaks in use may say so twice: first to its query, then to nobody, which would end the process.
     this.on('error', () => {});
     // Of a statement whose caller waits for a callback, that caller says it (the pool's `release`).
+    const ask = (given: unknown[]): unknown => super.query(...(given as [string]));
     const query = (...given: unknown[]): unknown => {
-      const answer: unknown = super.query(...(given as [string]));
+      const [text] = given;
+      const answer =
+        gate && typeof text === 'string' && typeof given.at(-1) !== 'function'
+          ? gate.through(text, () => ask(given) as Promise<unknown>)
+          : ask(given);
       if (answer instanceof Promise) answer.catch((error: unknown) => void (isSilence(error) && route.distrust()));
       return answer;
     };

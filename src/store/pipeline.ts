@@ -40,12 +40,14 @@ async function perform<R>(db: Db | Trx, statement: Prepared<R>, kind: keyof Queu
   const { pool, onStatement } = reach;
   let mine = queues.get(pool);
   if (mine === undefined) queues.set(pool, (mine = { reads: new Queue(pool), writes: new Queue(pool) }));
-  if (onStatement === undefined) return (await mine[kind].add(statement, waits)) as R[];
+  const queue = mine[kind];
+  const asked = pool.gate.through(statement.text, () => queue.add(statement, waits));
+  if (onStatement === undefined) return (await asked) as R[];
   // Here, in whoever's request this is: the batch is of many.
   const began = performance.now();
   let failed = true;
   try {
-    const rows = await mine[kind].add(statement, waits);
+    const rows = await asked;
     failed = false;
     return rows as R[];
   } finally {

@@ -1,6 +1,7 @@
 /** Connections that are kept and lent. One that leads nowhere any more is not lent again. */
 import pg from 'pg';
 import { Route, Session, type Connection, type Limits } from './connection.ts';
+import { Gate } from './gate.ts';
 import { isSilence, noConnection, wasMissed } from './unavailable.ts';
 
 /** How large a pool is, and how patient. */
@@ -26,12 +27,16 @@ export class Pool extends pg.Pool {
   readonly #terms: Terms;
   readonly #heart: NodeJS.Timeout | undefined;
 
+  /** What is locked holds few of the connections. */
+  readonly gate: Gate;
+
   constructor(connection: Connection, terms: Terms) {
     const route = new Route(connection);
+    const gate = new Gate(terms.max);
     super({
       Client: class extends Session {
         constructor(config?: pg.ClientConfig) {
-          super(route, terms, config);
+          super(route, terms, config, gate);
         }
       },
       max: terms.max,
@@ -39,6 +44,7 @@ export class Pool extends pg.Pool {
       idleTimeoutMillis: 30_000,
       maxLifetimeSeconds: terms.lifetime,
     });
+    this.gate = gate;
     this.#route = route;
     this.#terms = terms;
     this.on('error', terms.onError);
