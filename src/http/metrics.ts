@@ -90,6 +90,8 @@ export async function listenForScrapes(
   const isOurs = ourHosts(config, { open: true, more: [host] });
   const server = createServer({ requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS }, (request, response) => {
     // Of a page that has its own name lead here (DNS rebinding).
+    // RFC 9112 §3.2.
+    if ((request.headersDistinct['host']?.length ?? 0) > 1) return end(response, 400, 'the header host came twice\n');
     if (!isOurs(request.headers.host)) return end(response, 421, 'not the host of these metrics: see ALLOWED_HOSTS\n');
     answer(metrics, request, response).catch((error: unknown) => {
       log.error({ err: error }, 'the metrics could not be read');

@@ -170,7 +170,7 @@ describe('clients create', () => {
     expect([refused.code, refused.stdout]).toEqual([2, '']);
     expect(refused.problems).toEqual([
       'error: redirect_uris: "http://shop.example.test/cb" must use https',
-      'error: redirect_uris: "nonsense" must be an absolute URI',
+      'error: redirect_uris: "nonsense" must be an absolute URI: it begins with no scheme, such as https://',
     ]);
     const json = await postern(['clients', 'create', '--preset', 'spa', '--client-id', 'wrong', '--json']);
     const message = 'redirect_uris: needs at least one redirect URI';

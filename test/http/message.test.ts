@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DEVICE_GRANT } from '../../src/protocol/client-metadata.ts';
+import { listenForScrapes } from '../../src/http/metrics.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aClient, aDevice, aService, credentials, postForm, someTokens, type AClient } from '../support/fixtures.ts';
 import { basic, formOf } from '../support/oauth.ts';
@@ -26,7 +27,7 @@ interface Answer {
 }
 
 /** Sends a message as it stands, and reads the answer until the connection ends. */
-function send(start: string, headers: readonly string[], payload: string | Buffer = ''): Promise<Answer> {
+function send(start: string, headers: readonly string[], payload: string | Buffer = '', to = port): Promise<Answer> {
   const length = Buffer.byteLength(payload);
   const head = [
     `${start} HTTP/1.1`,
@@ -36,7 +37,7 @@ function send(start: string, headers: readonly string[], payload: string | Buffe
   ];
   return new Promise((resolve, reject) => {
     let text = '';
-    const socket = connect(port, '127.0.0.1', () => {
+    const socket = connect(to, '127.0.0.1', () => {
       socket.write(`${head.join('\r\n')}\r\n\r\n`);
       socket.write(payload);
     });
@@ -91,6 +92,14 @@ describe('RFC 9112 §3.2: a request has one Host', () => {
       expect((await send('GET /jwks', [`Host: ${value}`])).status).toBe(200);
     },
   );
+
+  test('also at the listener of the metrics', async () => {
+    const listener = await listenForScrapes(at.deps, { host: '127.0.0.1', port: 0 });
+    const headers = ['Host: 127.0.0.1', 'Host: 127.0.0.1'];
+    const [one, two] = [headers.slice(1), headers].map((sent) => send('GET /metrics', sent, '', listener.port));
+    expect([(await one!).status, (await two!).status]).toEqual([200, 400]);
+    await listener.close();
+  });
 
   test('the refusal is in the form of the door, and can be explained', async () => {
     const page = await send('GET /login', [HOST, HOST, 'Accept: text/html']);
