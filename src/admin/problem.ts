@@ -20,10 +20,10 @@ const catalogue = {
   'precondition-failed': [412, 'It was changed meanwhile', 'if_match'],
   'too-large': [413, 'The body is too large', 'body_size'],
   'unsupported-media-type': [415, 'The body has the wrong media type', 'media_type'],
-  'headers-too-large': [431, 'The headers are too large', 'http'],
   misdirected: [421, 'This is not reached by that host', 'host'],
   'key-reused': [422, 'This Idempotency-Key belongs to another request', 'idempotency_key'],
   'too-many-requests': [429, 'Too many requests', 'rate_limit'],
+  'headers-too-large': [431, 'The headers are too large', 'http'],
   'server-error': [500, 'Something went wrong here', 'defect'],
   unavailable: [503, 'The server cannot answer right now', 'database'],
 } as const satisfies Record<string, readonly [status: number, title: string, check: Check]>;

@@ -12,6 +12,7 @@ import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import type { Snapshot } from '../platform/metrics.ts';
 import { asReport, type Order, type Report, type Start } from './line.ts';
+import { watchTransit } from './transit.ts';
 
 const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
 /** Milliseconds that a process may take beyond those it allows itself. */
@@ -42,6 +43,8 @@ interface Member {
   counted: Snapshot;
   /** Told when it has counted. */
   onCounted: () => void;
+  /** Closes what was dealt to it and did not arrive. */
+  closeTransit: () => void;
 }
 
 /** Starts the processes; they load what they need and wait for `begin`. `drain_ms` is what each allows itself to end. */
@@ -104,7 +107,8 @@ export function createCrew(
     const cache = getCompileCacheDir();
     const worker = cluster.fork(cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) });
     const [listening, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<{ well: boolean }>()];
-    const member: Member = { worker, state: 'born', listening, ended, counted: [], onCounted: () => {} };
+    const own = { onCounted: () => {}, closeTransit: watchTransit(worker) };
+    const member: Member = { worker, state: 'born', listening, ended, counted: [], ...own };
     // It may fail before anybody waits for it.
     listening.promise.catch(() => {});
     members.add(member);
@@ -121,6 +125,7 @@ export function createCrew(
 
   function gone(member: Member, how: string, well: boolean): void {
     if (!members.delete(member)) return;
+    member.closeTransit();
     metrics.inherit(member.counted);
     counted(member);
     member.listening.reject(new Failure('failed', `a process ended while it started (${how})`));

@@ -22,9 +22,15 @@ export interface Database {
 /**
  * The configured database, else our own Postgres on DATA_DIR.
  * @param onLaunch our own was started, and takes a while to answer
+ * @param onLost our own ended, and could not be started again
  * @throws PostgresUnavailable
  */
-export async function openDatabase(config: Config, log: Deps['log'], onLaunch = (): void => {}): Promise<Database> {
+export async function openDatabase(
+  config: Config,
+  log: Deps['log'],
+  onLaunch = (): void => {},
+  onLost?: (error: Error) => void,
+): Promise<Database> {
   if (config.DATABASE_URL !== undefined) {
     const place = `postgres at ${addressOf(config.DATABASE_URL).place}`;
     return { connection: connectionTo(config.DATABASE_URL), place, label: place, stop: async () => {} };
@@ -36,6 +42,7 @@ export async function openDatabase(config: Config, log: Deps['log'], onLaunch = 
     onLaunch,
     onLog: (line) => log.debug({ postgres: line }, 'postgres'),
     onExit: (detail) => log.error({ detail }, 'postgres stopped unexpectedly'),
+    ...(onLost && { revive: { onRevived: () => log.warn('postgres was started again, and nothing is lost'), onLost } }),
   });
   const place = postgres.dataDir;
   const label = `${place} (PostgreSQL ${postgres.version})`;

@@ -45,6 +45,7 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
 
   let stopping = false;
   let grace: ReturnType<typeof closeWithGrace> | undefined;
+  let lost: Error | undefined;
   /** What was begun, to be ended backwards. */
   const ends: Array<() => Promise<unknown>> = [];
   const end = async (): Promise<void> => {
@@ -56,7 +57,11 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     if (crew) ends.push(() => crew.close());
     // Where this process answers, what answers is loaded while Postgres starts.
     const early = crew ? undefined : (): void => void loadDoor().catch(() => {});
-    const database = await openDatabase(config, log, early);
+    const database = await openDatabase(config, log, early, (error) => {
+      lost = error;
+      log.fatal(`the server stops, since its Postgres could not be started again: ${error.message}`);
+      grace?.close();
+    });
     ends.push(() => database.stop());
     const { connection } = database;
     const opened = await openDeps(config, connection, { log, connections: connectionsOf(config), watched });
@@ -80,11 +85,13 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     ends.push(() => service.close());
 
     const delay = leaveIn(config) + (several ? PRIMARY_MS : 0);
-    grace = closeWithGrace({ delay, logger: false, skip }, ({ err, signal }) => {
+    grace = closeWithGrace({ delay, logger: false, skip }, async ({ err, signal }) => {
       stopping = true;
       if (err) log.fatal({ err }, 'unexpected error, stopping');
-      else log.info({ signal }, 'stopping');
-      return end();
+      else if (!lost) log.info({ signal }, 'stopping');
+      await end();
+      // The exit code says so.
+      if (lost) throw lost;
     });
     await partitioned;
     await service.begin();

@@ -1,6 +1,6 @@
 /** `npm start` as somebody meets it: the banner, its link and its line, one directory, one owner. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { fetch } from 'undici';
@@ -110,6 +110,35 @@ describe('the data', () => {
     expect(code).toBe(1);
     expect(output).toContain(`already belongs to a running server (process ${server.pid})`);
     expect(output.trim().split('\n')).toHaveLength(1);
+  });
+
+  test('a server whose own Postgres is killed starts it again and goes on, with everything that was there', async () => {
+    const { json } = await signIn(server);
+    const postmaster = Number(readFileSync(join(env['DATA_DIR']!, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
+    process.kill(postmaster, 'SIGKILL');
+    await until('it was started again', () => server.output().includes('postgres was started again'));
+    const refresh = { grant_type: 'refresh_token', refresh_token: String(json['refresh_token']), ...DEMO_WEB };
+    let refreshed: Answer | undefined;
+    await until('it answers', async () => (refreshed = await postTo(`${server.issuer}/token`, refresh)).status !== 503);
+    expect(refreshed!.status).toBe(200);
+    await until('it is ready', async () => (await fetch(`${server.issuer}/readyz`)).status === 200);
+  });
+
+  test('one that cannot start it again stops, says so in one line, and its exit code tells', async () => {
+    const data = join(temporaryDirectory(), 'data');
+    const other = await startServer({ command: 'dev', env: { ...AS_IT_COMES, DATA_DIR: data } });
+    const cluster = join(data, 'postgres');
+    const postmaster = Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]);
+    renameSync(join(cluster, 'PG_VERSION'), join(cluster, 'PG_VERSION.away'));
+    process.kill(postmaster, 'SIGKILL');
+    expect((await other.exited).code).toBe(1);
+    const fatal = other
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"level":60'));
+    expect(fatal).toHaveLength(1);
+    expect(fatal[0]).toContain('the server stops, since its Postgres could not be started again: The data of Postgres');
+    expect(fatal[0]).not.toContain('stack');
   });
 
   test.each([

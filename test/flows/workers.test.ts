@@ -1,4 +1,5 @@
 /** Several processes on one port: who answers, what is counted, and that nobody notices when they come and go. */
+import { connect } from 'node:net';
 import { fetch, Pool, type Dispatcher } from 'undici';
 import { beforeAll, expect, test } from 'vitest';
 import { deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';
@@ -138,9 +139,24 @@ test(
   },
 );
 
-test('decided: a process that dies is replaced at once, and said in the log', async () => {
+/** A connection of its own with a request on it; settles when it is closed, however. */
+const aConnection = (): Promise<void> => {
+  const socket = connect(Number(new URL(server.issuer).port), '127.0.0.1');
+  socket.resume().write('GET /livez HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
+  return new Promise((resolve) => void socket.on('error', () => {}).once('close', () => resolve()));
+};
+
+test('decided: a process that dies is replaced at once, said in the log, and what was on its way to it is closed', async () => {
   const [victim, other] = descendants(server.pid);
+  // It takes nothing any more: one connection stays on its way to it, and the other process answers the rest.
+  process.kill(victim!, 'SIGSTOP');
+  let closed = 0;
+  const all = Array.from({ length: 8 }, () => aConnection().then(() => (closed += 1)));
+  await until('all but one are answered', () => closed === 7);
+  await aConnection();
+  expect(closed).toBe(7);
   process.kill(victim!, 'SIGKILL');
+  await Promise.all(all);
   await until(
     'there are two again',
     () => {

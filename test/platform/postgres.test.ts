@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile, rename } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -407,6 +407,47 @@ describe('endings', () => {
     await until('onExit was called', () => detail !== '');
     expect(detail).toMatch(/^Postgres ended \(status 137\)/);
     expect(await notesIn(await start({ durable: true }))).toEqual(['before']);
+  });
+
+  test('one that dies by itself is started again at the same address, with every row, and stopped like the first', async () => {
+    let revived = 0;
+    const revive = { onRevived: () => (revived += 1), onLost: (error: Error) => void lost.push(error.message) };
+    const lost: string[] = [];
+    const postgres = await start({ durable: true, revive });
+    await noteIn(postgres, 'before');
+    for (const time of [1, 2]) {
+      process.kill(await pidIn(postgres.dataDir), 'SIGKILL');
+      await until('it was started again', () => revived === time);
+      expect(await notesIn(postgres)).toEqual(['before']);
+    }
+    await postgres.stop();
+    expect([
+      lost,
+      existsSync(path.join(postgres.dataDir, 'postmaster.pid')),
+      existsSync(postgres.connection.host),
+    ]).toEqual([[], false, false]);
+  });
+
+  test('one that dies again and again, or whose data is gone, is given up in one line', async () => {
+    let revived = 0;
+    const lost: string[] = [];
+    const revive = { onRevived: () => (revived += 1), onLost: (error: Error) => void lost.push(error.message) };
+    const often = await start({ revive });
+    for (const time of [1, 2, 3, 4]) {
+      process.kill(await pidIn(often.dataDir), 'SIGKILL');
+      await until('it was started again, or given up', () => revived === time || lost.length > 0);
+    }
+    expect([revived, lost]).toEqual([3, [expect.stringMatching(/^Postgres ended \(status 137\): .*$/)]]);
+    await often.stop();
+
+    const gone = await start({ revive });
+    const pid = await pidIn(gone.dataDir);
+    await rename(path.join(gone.dataDir, 'PG_VERSION'), path.join(gone.dataDir, 'PG_VERSION.away'));
+    process.kill(pid, 'SIGKILL');
+    await until('it was given up', () => lost.length > 1);
+    expect(lost[1]).toMatch(/^The data of Postgres in .* is gone: restore it$/);
+    await rename(path.join(gone.dataDir, 'PG_VERSION.away'), path.join(gone.dataDir, 'PG_VERSION'));
+    await gone.stop();
   });
 
   test('stopping does not wait for open connections, and is not an unexpected end', async () => {

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BinarySearch } from './binaries.ts';
 import { findBinaries } from './binaries.ts';
 import { clusterMajor, makeCluster } from './cluster.ts';
-import { PostgresUnavailable } from './error.ts';
-import type { Launched } from './launch.ts';
+import { PostgresUnavailable, messageOf } from './error.ts';
+import type { Launch, Launched } from './launch.ts';
 import { launch } from './launch.ts';
 import type { Place } from './location.ts';
 import { find, locate } from './location.ts';
@@ -45,9 +45,21 @@ export interface PostgresOptions {
   onLog?: (line: string) => void;
   /** Postgres ended although nobody stopped it */
   onExit?: (detail: string) => void;
+  /** what then becomes of it: it is started again at the same address, unless that is left out */
+  revive?: Revival;
   /** where to find PostgreSQL */
   binaries?: BinarySearch;
 }
+
+/** Who is told of a Postgres that was started again, or could not be. */
+export interface Revival {
+  onRevived(): void;
+  /** the message is one line that says what to do */
+  onLost(error: PostgresUnavailable): void;
+}
+
+/** So often within so long (ms) one that ends is started again; what ends more often has a reason. */
+const REVIVALS = { most: 3, within: 60_000 };
 
 /** How long (ms) a Postgres that starts or stops may take before we give up; a last checkpoint is the long case. */
 const SETTLE = 60_000;
@@ -83,7 +95,7 @@ export async function describeOwner(dataDir: string): Promise<Owner | undefined>
 }
 
 async function acquire(options: PostgresOptions, attach: boolean): Promise<RunningPostgres> {
-  const { role, database = 'postern', waitForOwner = 10_000 } = options;
+  const { database = 'postern', waitForOwner = 10_000 } = options;
   const place = await locate(options.dataDir);
   const begun = Date.now();
   for (let wait = 5; ; wait = Math.min(wait * 2, 50)) {
@@ -93,7 +105,7 @@ async function acquire(options: PostgresOptions, attach: boolean): Promise<Runni
       const patience = sight.owner.role === 'command' ? waitForOwner : 0;
       if (Date.now() - begun >= patience) throw refusal(place, sight.owner);
     } else if (sight.state === 'free') {
-      const started = await start(place, options, { pid: process.pid, role }, sight.stale);
+      const started = await start(place, options, sight.stale);
       if (started !== undefined) return owned(place, started, options);
     }
     if (Date.now() - begun > SETTLE) throw stuck(place);
@@ -101,38 +113,90 @@ async function acquire(options: PostgresOptions, attach: boolean): Promise<Runni
   }
 }
 
-async function start(
-  place: Place,
-  options: PostgresOptions,
-  owner: Owner,
-  stale: string | undefined,
-): Promise<Launched | undefined> {
-  const { durable = true, database = 'postern', onLaunch, onLog } = options;
+async function start(place: Place, options: PostgresOptions, stale: string | undefined): Promise<Launched | undefined> {
+  const { durable = true } = options;
   const major = await clusterMajor(place.clusterDir);
   const binaries = await findBinaries(options.binaries ?? {}, major, place.account, place.dataDir);
   if (major === undefined) {
     await makeCluster(place, binaries, durable);
     // Another process may have made it, with other binaries.
-    return start(place, options, owner, stale);
+    return start(place, options, stale);
   }
-  return launch(place, binaries, { durable, database, clusterName: clusterName(owner), stale, onLaunch, onLog });
+  return launch(place, binaries, { ...howOf(options), stale });
 }
 
-function owned(
-  place: Place,
-  { child, connection, version, socketDir }: Launched,
-  options: PostgresOptions,
-): RunningPostgres {
+function howOf({ role, durable = true, database = 'postern', onLaunch, onLog }: PostgresOptions): Launch {
+  return { durable, database, clusterName: clusterName({ pid: process.pid, role }), onLaunch, onLog };
+}
+
+function owned(place: Place, launched: Launched, options: PostgresOptions): RunningPostgres {
+  const { connection, version, socketDir } = launched;
+  let current = launched;
   let stopping: Promise<void> | undefined;
-  void child.exited.then(({ code, lines }) => {
-    if (stopping === undefined)
-      options.onExit?.(`Postgres ended (status ${code}): ${lines.at(-1) ?? 'it said nothing'}`);
-  });
+  let reviving: Promise<void> | undefined;
+  const ends: number[] = [];
+
+  function watch({ child }: Launched): void {
+    void child.exited.then(({ code, lines }) => {
+      if (stopping !== undefined) return;
+      const detail = `Postgres ended (status ${code}): ${lines.at(-1) ?? 'it said nothing'}`;
+      options.onExit?.(detail);
+      if (options.revive) reviving = revive(options.revive, detail);
+    });
+  }
+  async function revive({ onRevived, onLost }: Revival, detail: string): Promise<void> {
+    try {
+      const now = Date.now();
+      if (ends.push(now) > REVIVALS.most && now - ends.shift()! < REVIVALS.within)
+        throw new PostgresUnavailable(detail);
+      const again = await relaunch(place, options, socketDir, () => stopping !== undefined);
+      if (again === undefined) return;
+      current = again;
+      watch(again);
+      onRevived();
+    } catch (error) {
+      if (stopping === undefined)
+        onLost(error instanceof PostgresUnavailable ? error : new PostgresUnavailable(messageOf(error)));
+    }
+  }
   const stop = async (): Promise<void> => {
-    await child.interrupt(STOP_PATIENCE);
+    await reviving;
+    await current.child.interrupt(STOP_PATIENCE);
     await rm(socketDir, { recursive: true, force: true });
   };
+  watch(launched);
   return { connection, version, dataDir: place.clusterDir, stop: () => (stopping ??= stop()) };
+}
+
+/**
+ * Starts one that has died on the same data and at the same address; undefined when that is over meanwhile.
+ * @throws PostgresUnavailable
+ */
+async function relaunch(
+  place: Place,
+  options: PostgresOptions,
+  socketDir: string,
+  isOver: () => boolean,
+): Promise<Launched | undefined> {
+  const major = await clusterMajor(place.clusterDir);
+  // A new cluster would be empty, and the data would seem lost.
+  if (major === undefined)
+    throw new PostgresUnavailable(`The data of Postgres in ${place.clusterDir} is gone: restore it`);
+  const binaries = await findBinaries(options.binaries ?? {}, major, place.account, place.dataDir);
+  const begun = Date.now();
+  for (let wait = 5; !isOver(); wait = Math.min(wait * 2, 250)) {
+    // What is left of it holds the data until it is gone.
+    const sight = await look(place, options.database ?? 'postern');
+    if (sight.state === 'owned') throw refusal(place, sight.owner);
+    const started =
+      sight.state === 'free'
+        ? await launch(place, binaries, { ...howOf(options), onLaunch: undefined, stale: sight.stale, socketDir })
+        : undefined;
+    if (started !== undefined) return started;
+    if (Date.now() - begun > SETTLE) throw stuck(place);
+    await sleep(wait);
+  }
+  return undefined;
 }
 
 function attached(place: Place, connection: PostgresConnection, version: string): RunningPostgres {

@@ -1,5 +1,5 @@
 // One attempt to run the cluster's postmaster: settings, a private socket directory, and the wait until it answers.
-import { chown, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import type { Child } from './child.ts';
 import { LOCKED, startChild } from './child.ts';
-import { PostgresUnavailable } from './error.ts';
+import { PostgresUnavailable, messageOf } from './error.ts';
 import type { Place } from './location.ts';
 import type { PostgresConnection } from './session.ts';
 import { PORT, USER, askPostgres, createDatabase } from './session.ts';
@@ -29,6 +29,8 @@ export interface Launch {
   clusterName: string;
   /** see Watch.stale */
   stale?: string | undefined;
+  /** where its socket was before, and is to be again; else a new directory */
+  socketDir?: string | undefined;
   onLaunch?: (() => void) | undefined;
   onLog?: ((line: string) => void) | undefined;
 }
@@ -45,7 +47,9 @@ const LONGEST_SOCKET_PATH = 103;
  * @throws PostgresUnavailable when it cannot start
  */
 export async function launch(place: Place, binaries: Binaries, how: Launch): Promise<Launched | undefined> {
-  const socketDir = await makeSocketDir(place.account);
+  const socketDir = await (how.socketDir === undefined
+    ? makeSocketDir(place.account)
+    : remakeSocketDir(how.socketDir, place.account));
   const settings = Object.entries(settingsFor(how, socketDir)).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const child = startChild([path.join(binaries.bin, 'postgres'), '-D', place.clusterDir, ...settings], {
     account: place.account,
@@ -108,6 +112,23 @@ async function makeSocketDir(account: Account): Promise<string> {
   throw new PostgresUnavailable(
     `No temporary directory for Postgres' socket (tried ${temporary.join(', ')}): set TMPDIR to a short path that uid ${account.uid} can enter`,
   );
+}
+
+/**
+ * The directory of one that has died, for those who know its address.
+ * @throws PostgresUnavailable when somebody else has it by now
+ */
+async function remakeSocketDir(socketDir: string, account: Account): Promise<string> {
+  try {
+    await rm(socketDir, { recursive: true, force: true });
+    await mkdir(socketDir, { mode: 0o700 });
+    if (account.switched) await chown(socketDir, account.uid, account.gid);
+    return socketDir;
+  } catch (error) {
+    throw new PostgresUnavailable(
+      `The directory of Postgres' socket, ${socketDir}, cannot be made again: ${messageOf(error)}`,
+    );
+  }
 }
 
 function settingsFor(how: Launch, socketDir: string): Record<string, string | number> {
