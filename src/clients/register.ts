@@ -1,4 +1,5 @@
 /** Registration: from metadata to a client, and its changes. Who may register what is decided before. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { changeOf, record, type Actor } from '../events/index.ts';
@@ -75,7 +76,8 @@ export async function insertClient(
   const made = { last_used_at: null, logo_hash: null, disabled_at: null, created_at: now, updated_at: now };
   // What another client of this id was given in its time is not this one's.
   const tokens_since = secondsAfter(now, -CLOCK_SKEW);
-  const row = { ...columnsOf(metadata), ...owner, client_id, ...made, tokens_since };
+  const since = { tokens_since, machine_tokens_since: tokens_since };
+  const row = { ...columnsOf(metadata), ...owner, client_id, ...made, ...since };
   if (!(await clients.insert(trx, row))) throw new ClientExists(client_id);
   if (row.logo_uri !== null) await logos.want(trx, client_id, now);
   if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
@@ -109,13 +111,23 @@ export async function replaceClient(
 }
 
 /** Writes what changed, and what follows from it. */
-async function change(trx: Trx, { client_id, logo_uri }: clients.Client, columns: Columns, now: Date): Promise<void> {
+async function change(trx: Trx, present: clients.Client, columns: Columns, now: Date): Promise<void> {
+  const { client_id, logo_uri } = present;
   const moved = columns.logo_uri !== logo_uri;
+  if (losesProof(present, columns)) await clients.endMachineTokens(trx, client_id, now);
   await clients.update(trx, client_id, { ...columns, ...(moved && { logo_hash: null }) });
   if (moved) await logos.forget(trx, client_id);
   // Also where it did not move: who saves a client again may have mended what we gave up on.
   if (columns.logo_uri !== null) await logos.want(trx, client_id, now);
   if (columns.backchannel_logout_uri === null) await notices.forget(trx, client_id);
+}
+
+/** Is something by which the client proved who it is to prove that no more? */
+function losesProof(before: clients.ClientRow, after: Columns): boolean {
+  const kept = after.jwks?.keys ?? [];
+  const lacks = before.jwks?.keys.some((key) => !kept.some((one) => isDeepStrictEqual(one, key))) ?? false;
+  const moved = before.jwks_uri !== null && before.jwks_uri !== after.jwks_uri;
+  return usesSecret(before) !== usesSecret(after) || lacks || moved;
 }
 
 /** RFC 7591 §3.2.1: a secret comes with its expiry; 0 is never. */
@@ -251,6 +263,7 @@ type Columns = Omit<
   | 'logo_hash'
   | 'disabled_at'
   | 'tokens_since'
+  | 'machine_tokens_since'
   | keyof Owner
 >;
 

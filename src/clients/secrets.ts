@@ -25,13 +25,18 @@ export function addSecretTo(
     const client = await clients.findLocked(trx, client_id);
     if (!client || !usesSecret(client)) return undefined;
     if (overlap !== undefined) await clients.expireSecrets(trx, client_id, secondsAfter(now, overlap));
+    // Who takes secrets away at once takes away what was got with them; with an overlap nobody is in a hurry.
+    if (overlap === 0) await clients.endMachineTokens(trx, client_id, now);
     const secret_id = await addSecret(deps, trx, client_id, client_secret, now);
     await record(trx, { event: 'client_secret_added', client_id, detail: { secret_id } }, by, now);
     return { secret_id, client_secret };
   });
 }
 
-/** Deletes a secret: it works no more. False when there is none such. */
+/**
+ * Deletes a secret: it works no more, and where it did until now, nothing does that the client got for itself until now, with
+ * whichever secret. False when there is none such.
+ */
 export const removeSecret = (
   deps: Needs,
   client_id: string,
@@ -40,7 +45,9 @@ export const removeSecret = (
   now: Date,
 ): Promise<boolean> =>
   transact(deps.db, async (trx) => {
-    if (!(await clients.deleteSecret(trx, client_id, secret_id))) return false;
+    const secret = await clients.findSecret(trx, client_id, secret_id);
+    if (!secret || !(await clients.deleteSecret(trx, client_id, secret_id))) return false;
+    if (secret.expires_at === null || secret.expires_at > now) await clients.endMachineTokens(trx, client_id, now);
     await record(trx, { event: 'client_secret_deleted', client_id, detail: { secret_id } }, by, now);
     return true;
   });

@@ -72,6 +72,8 @@ export interface ClientsTable {
   disabled_at: Nullable<Date>;
   /** Access tokens issued before count for nothing. */
   tokens_since: Date;
+  /** The same, of those that the client got for itself. */
+  machine_tokens_since: Date;
   created_at: Date;
   updated_at: Date;
 }

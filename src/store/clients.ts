@@ -163,6 +163,16 @@ export async function deleteSecret(trx: Trx, client_id: string, secret_id: strin
   return result.numDeletedRows > 0n;
 }
 
+/** Lets nothing count that the client got for itself before `now`; what a person allowed it stays. */
+export async function endMachineTokens(trx: Trx, client_id: string, now: Date): Promise<void> {
+  await trx
+    .updateTable('clients')
+    .set({ machine_tokens_since: now })
+    .where('client_id', '=', client_id)
+    .where('machine_tokens_since', '<', now)
+    .execute();
+}
+
 /** Lets the client's present secrets live until `expires_at` at most: rotation with overlap. */
 export async function expireSecrets(trx: Trx, client_id: string, expires_at: Date): Promise<void> {
   await trx

@@ -1,12 +1,20 @@
 /** What an operator is told of any token: what it is, whether it is live, and everything that is wrong with it if not. */
 import type { Deps } from '../deps.ts';
+import { numericDate } from '../protocol/numeric-date.ts';
 import { scopeOpenTo } from '../protocol/scope.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import * as grants from '../store/grants.ts';
 import { readHandle, type HandleKey } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import * as sessions from '../store/sessions.ts';
-import { BUILT_IN_CLIENT, isOfPerson, readSignedJwt, verifyAccessToken } from './verify.ts';
+import {
+  BUILT_IN_CLIENT,
+  isCalledBack,
+  isOfPerson,
+  readSignedJwt,
+  verifyAccessToken,
+  type PresentedToken,
+} from './verify.ts';
 
 /** What can be wrong with a token, each a fact of its own. */
 export const FAULTS = {
@@ -19,6 +27,7 @@ export const FAULTS = {
   grant_gone: 'the grant it belongs to is kept no longer',
   session_ended: 'the session it belongs to has ended',
   client_deleted: 'its client is no longer registered',
+  called_back: 'it is older than the moment its client was disabled, or lost a secret or a key',
   scope_closed: 'its client may have nothing of its scope any more',
   key_retired: 'the key that signed it counts no longer',
 } as const;
@@ -65,6 +74,7 @@ async function inspectJwt(deps: Needs, token: string, now: Date): Promise<Inspec
     revoked: gid === undefined && (await accessTokens.isRevoked(deps.db, jti)),
     ...(gid !== undefined && grantFaults(grant, now)),
     client_deleted: await isDeleted(deps, client_id),
+    called_back: await wasCalledBack(deps, claims),
     scope_closed: await isClosed(deps, client_id, scope, isOfPerson(claims)),
   });
   const active = (await verifyAccessToken(deps, token, now)) !== undefined;
@@ -96,6 +106,12 @@ async function inspectOpaque(deps: Needs, token: string, key: HandleKey, now: Da
     ...(grant_id !== null && grantFaults(grant, now)),
     session_ended: grant_id === null && row.sid !== null && (!session || session.ended_at !== null),
     client_deleted: await isDeleted(deps, client_id),
+    called_back: await wasCalledBack(deps, {
+      client_id,
+      sub,
+      gid: grant_id ?? undefined,
+      iat: numericDate(created_at),
+    }),
     scope_closed: await isClosed(deps, client_id, scope, grant_id !== null || sub !== client_id),
   });
   const active = (await verifyAccessToken(deps, token, now)) !== undefined;
@@ -149,6 +165,14 @@ const grantFaults = (grant: grants.Grant | undefined, now: Date): Partial<Record
 
 const isDeleted = async ({ directory }: Needs, client_id: string): Promise<boolean> =>
   client_id !== BUILT_IN_CLIENT && (await directory.client(client_id)) === undefined;
+
+async function wasCalledBack(
+  { directory }: Needs,
+  token: Pick<PresentedToken, 'client_id' | 'sub' | 'gid' | 'iat'>,
+): Promise<boolean> {
+  const client = await directory.client(token.client_id);
+  return client !== undefined && isCalledBack(client, token);
+}
 
 /** May the client have nothing of this scope today? Of one that is gone another fault is told. */
 async function isClosed(

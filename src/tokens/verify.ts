@@ -11,6 +11,7 @@ import { parseScope, scopeOpenTo } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import { isAccessToken } from '../protocol/token-type.ts';
 import * as accessTokens from '../store/access-tokens.ts';
+import type { Client } from '../store/clients.ts';
 import * as grants from '../store/grants.ts';
 import { readHandle } from '../store/handle.ts';
 import * as users from '../store/users.ts';
@@ -118,7 +119,7 @@ async function asItsClientHasIt(deps: Needs, token: PresentedToken): Promise<Pre
     open = scopeOpenTo({ scope: LOGIN_SCOPE, may_administer: false }, known, 'person');
   else {
     const client = await directory.client(token.client_id);
-    if (!client || token.iat < numericDate(client.tokens_since)) return undefined;
+    if (!client || isCalledBack(client, token)) return undefined;
     open = scopeOpenTo(client, known, isOfPerson(token) ? 'person' : 'machine');
   }
   return without(token, {
@@ -126,6 +127,13 @@ async function asItsClientHasIt(deps: Needs, token: PresentedToken): Promise<Pre
     aud: (uri) => uri !== config.ISSUER && !resources.has(uri),
   });
 }
+
+/** Was it issued before its client's tokens, or those that the client had for itself, were called back? */
+export const isCalledBack = (
+  { tokens_since, machine_tokens_since }: Pick<Client, 'tokens_since' | 'machine_tokens_since'>,
+  token: Pick<PresentedToken, 'client_id' | 'sub' | 'gid' | 'iat'>,
+): boolean =>
+  token.iat < numericDate(tokens_since) || (!isOfPerson(token) && token.iat < numericDate(machine_tokens_since));
 
 /** Is it a person's? A machine's subject is its client, which no person can be (RFC 9700 §4.15). */
 export const isOfPerson = ({ client_id, sub, gid }: Pick<PresentedToken, 'client_id' | 'sub' | 'gid'>): boolean =>

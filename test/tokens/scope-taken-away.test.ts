@@ -209,3 +209,68 @@ test('RFC 6749 §3.1.2.3: a code that went to an address its client has lost is 
   at.deps.directory.clear();
   expect((await redeem(at, code)).statusCode).toBe(200);
 });
+
+describe('ASVS 7.4.1: what a client got with a secret does not outlive its deletion', () => {
+  const setUp = async () => {
+    const operator = await anOperator(at, ['users:read', 'clients:write']);
+    const { client_id } = operator.client;
+    const chief = await anOperator(at);
+    const secrets = async () =>
+      (await chief.send('GET', `/clients/${client_id}/secrets`)).json<{ items: Array<{ secret_id: string }> }>().items;
+    const url = `/clients/${client_id}/secrets`;
+    return { operator, chief, secrets, url };
+  };
+  const status = async (operator: Awaited<ReturnType<typeof anOperator>>) =>
+    (await operator.send('GET', '/users')).statusCode;
+
+  test('at the admin API, from the next second on, while the tokens of people stay', async () => {
+    const { operator, chief, secrets, url } = await setUp();
+    at.clock.advance(1);
+    const [secret] = await secrets();
+    expect((await chief.send('DELETE', `${url}/${secret!.secret_id}`)).statusCode).toBe(204);
+    expect(await status(operator)).toBe(401);
+    const seen = await inspect(at.deps, operator.access_token, at.clock.now());
+    expect(seen).toMatchObject({ active: false, faults: ['called_back'] });
+
+    const people = await someTokens(at);
+    const { client_id } = people.client;
+    const [own] = (await chief.send('GET', `/clients/${client_id}/secrets`)).json().items;
+    at.clock.advance(1);
+    await chief.send('DELETE', `/clients/${client_id}/secrets/${own.secret_id}`);
+    expect((await userinfo(at, people.tokens.access_token)).statusCode).toBe(200);
+  });
+
+  test.each([
+    [0, 401],
+    [3600, 200],
+  ])(
+    'where another takes its place with an overlap of %i seconds: %i, and its own token works at once',
+    async (overlap, expected) => {
+      const { operator, chief, url } = await setUp();
+      at.clock.advance(1);
+      const { client_secret } = (await chief.send('POST', url, { overlap })).json<{ client_secret: string }>();
+      expect(await status(operator)).toBe(expected);
+      const fields = { ...credentials(operator.client), client_secret, resource: `${at.deps.config.ISSUER}/admin/v1` };
+      const answer = await postForm(at, '/token', { grant_type: 'client_credentials', ...fields });
+      operator.access_token = answer.json<{ access_token: string }>().access_token;
+      const again = await at.app.inject({
+        url: '/admin/v1/users',
+        headers: { authorization: `Bearer ${operator.access_token}` },
+      });
+      expect(again.statusCode).toBe(200);
+    },
+  );
+
+  test('a secret that had expired takes nothing along, a key that is no longer registered does', async () => {
+    const { operator, chief, secrets, url } = await setUp();
+    const [old] = await secrets();
+    await chief.send('POST', url, { overlap: 1 });
+    at.clock.advance(2);
+    expect((await chief.send('DELETE', `${url}/${old!.secret_id}`)).statusCode).toBe(204);
+    expect(await status(operator)).toBe(200);
+    const keyed = { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://keys.example.test/' } as const;
+    await updateClient(other.deps, operator.client.client_id, keyed, BY, at.clock.now());
+    at.deps.directory.clear();
+    expect(await status(operator)).toBe(401);
+  });
+});
