@@ -115,7 +115,7 @@ test('a batch of answers and of revocations, a password change and the end of a 
           acr: '1',
           offline: false,
           requested_claims: null,
-        } as codes.NewCode['grant'],
+        },
         redirect_uri: 'https://app.example.test',
         registered_uri: 'https://app.example.test',
         code_challenge: null,
