@@ -1,7 +1,7 @@
 /** Connections that are kept and lent. One that leads nowhere any more is not lent again. */
 import pg from 'pg';
 import { Route, Session, type Connection, type Limits } from './connection.ts';
-import { Gate } from './gate.ts';
+import { Gate, LOCKED_TABLE } from './gate.ts';
 import { isSilence, noConnection, wasMissed } from './unavailable.ts';
 
 /** How large a pool is, and how patient. */
@@ -32,7 +32,7 @@ export class Pool extends pg.Pool {
 
   constructor(connection: Connection, terms: Terms) {
     const route = new Route(connection);
-    const gate = new Gate(terms.max);
+    const gate = new Gate(terms.max, () => this.#hasLockedTable());
     super({
       Client: class extends Session {
         constructor(config?: pg.ClientConfig) {
@@ -75,6 +75,20 @@ export class Pool extends pg.Pool {
         if (host >= this.#route.size || performance.now() > until) throw noConnection(error);
         host += 1;
       }
+    }
+  }
+
+  async #hasLockedTable(): Promise<boolean> {
+    const client = await this.connect();
+    let failed: Error | undefined;
+    try {
+      const { rowCount } = await client.query({ text: LOCKED_TABLE, query_timeout: LOOK_MS } as pg.QueryConfig);
+      return rowCount === 1;
+    } catch (error) {
+      failed = error as Error;
+      throw error;
+    } finally {
+      client.release(failed);
     }
   }
 

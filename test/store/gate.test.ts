@@ -1,9 +1,10 @@
 /** A table that is locked holds up whoever needs it, and nobody else. */
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { openDb, isUnavailable, poolState, type Db } from '../../src/store/db.ts';
+import { isUnavailable, openDb, poolOf, poolState, type Db } from '../../src/store/db.ts';
 import { read } from '../../src/store/pipeline.ts';
 import { prepared } from '../../src/store/prepared.ts';
+import { until } from '../support/postgres-process.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aClient, aService, credentials, postForm, refresh, someTokens, userinfo } from '../support/fixtures.ts';
 
@@ -51,20 +52,43 @@ test.each([
   try {
     await ask(db);
     await lock('locked_things');
-    const first = await asEach(1, () => ask(db));
-    expect(fulfilled(first)).toBe(0);
+    expect(fulfilled(await asEach(1, () => ask(db)))).toBe(0);
+    await until('it is known', () => poolOf(db)!.pool.gate.closed === 1);
     const many = asEach(40, () => ask(db));
     // Whoever needs nothing of it, meanwhile, on what is left of the connections.
     expect(fulfilled(await asEach(20, () => sql`select name from scopes limit 1`.execute(db)))).toBe(20);
     expect(poolState(db).waiting).toBe(0);
     const told = (await many).filter((one) => one.status === 'rejected' && isUnavailable(one.reason));
     expect(told.length).toBe(40);
+    expect(poolOf(db)!.pool.gate.closed).toBe(1);
     await release!();
     await ask(db);
     expect(fulfilled(await asEach(40, () => ask(db)))).toBe(40);
+    expect(poolOf(db)!.pool.gate.closed).toBe(0);
   } finally {
     await db.destroy();
   }
+});
+
+test('a row that somebody holds concerns those who need that row', async () => {
+  const db = openDb(at.database.connection, { max: 4, statementTimeout: 400 });
+  const held = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const holding = holder.transaction().execute(async (trx) => {
+    await sql`update scopes set description = description where name = 'openid'`.execute(trx);
+    begun.resolve();
+    await held.promise;
+  });
+  await begun.promise;
+  const touch = (name: string) => sql`update scopes set description = description where name = ${name}`.execute(db);
+  expect(fulfilled(await asEach(3, () => touch('openid')))).toBe(0);
+  // What was looked for is found by now, on a connection of the same pool.
+  await Promise.all(Array.from({ length: 8 }, () => sql`select pg_sleep(0.01)`.execute(db)));
+  expect(poolOf(db)!.pool.gate.closed).toBe(0);
+  expect(fulfilled(await asEach(10, () => touch('email')))).toBe(10);
+  held.resolve();
+  await holding;
+  await db.destroy();
 });
 
 test('a lock on a table that few need leaves sign-ins, tokens and userinfo to all others', async () => {
