@@ -8,6 +8,7 @@ import { configWith, connectionsOf, loadConfig, type Config, type Mode } from '.
 import type { Deps } from '../deps.ts';
 import { tuneHeap } from '../platform/heap.ts';
 import { createLog } from '../platform/log.ts';
+import { isUnavailable } from '../store/db.ts';
 import { startWorkers } from '../workers/index.ts';
 import { followChanges } from './changes.ts';
 import { leaveIn, openDeps, settle, startWatching } from './deps.ts';
@@ -31,7 +32,7 @@ async function run({ SECRET_KEYS, connection }: Start): Promise<Running> {
   tuneHeap();
   const config: Config = configWith(loadConfig(mode), { SECRET_KEYS });
   const pretty = mode === 'dev' && process.stdout.isTTY;
-  const log = createLog({ level: config.LOG_LEVEL, pretty, pid: process.pid });
+  const log = createLog({ level: config.LOG_LEVEL, pretty, isFlood: isUnavailable, pid: process.pid });
   const watched = await startWatching(config, log);
   const opened = await openDeps(config, connection, { log, connections: connectionsOf(config), watched });
   const { deps, jobs, close: closeDeps } = opened;

@@ -12,6 +12,7 @@ import { disciplinedClock } from '../platform/clock.ts';
 import { tuneHeap } from '../platform/heap.ts';
 import { createLog } from '../platform/log.ts';
 import { ensureSecretFile, readSecretFile } from '../platform/secret-file.ts';
+import { isUnavailable } from '../store/db.ts';
 import { startWorkers } from '../workers/index.ts';
 import { makePartitions } from '../workers/keep-partitions.ts';
 import { followChanges } from './changes.ts';
@@ -30,7 +31,12 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
   let config = loadConfig(mode);
   const several = config.WORKERS > 1;
   const pretty = mode === 'dev' && process.stdout.isTTY;
-  const log = createLog({ level: config.LOG_LEVEL, pretty, ...(several && { pid: process.pid }) });
+  const log = createLog({
+    level: config.LOG_LEVEL,
+    pretty,
+    isFlood: isUnavailable,
+    ...(several && { pid: process.pid }),
+  });
   if (config.SECRET_KEYS.length === 0) {
     config = configWith(config, { SECRET_KEYS: ensureSecretFile(secretFileOf(config)) });
   }
