@@ -45,18 +45,27 @@ const spelledOut = new Map<string, string>();
 
 /** A pattern whose classes name no properties of characters (`\p{C}`), which few languages know: they list them. */
 const portable = (pattern: string): string =>
-  pattern.replaceAll(/\[(\^?)((?:[^\]\\]|\\.)*\\p\{(?:[^\]\\]|\\.)*)\]/gi, (_all, not: string, set: string) => {
-    if (!spelledOut.has(set)) spelledOut.set(set, rangesOf(new RegExp(`[${set}]+`, 'gu')));
-    return `[${not}${spelledOut.get(set)!}]`;
+  pattern.replaceAll(/\[\^?((?:[^\]\\]|\\.)*\\p\{(?:[^\]\\]|\\.)*)\]/gi, (written) => {
+    if (!spelledOut.has(written)) spelledOut.set(written, listed(written));
+    return spelledOut.get(written)!;
   });
 
-/** Every character that `runs` finds, as ranges of a class. */
-function rangesOf(runs: RegExp): string {
-  return Array.from(everyCharacter().matchAll(runs), ([run]) => {
-    const [first, last] = [run.codePointAt(0)!, run.slice(-2)];
-    const end = last.codePointAt(0)! > 0xffff ? last.codePointAt(0)! : last.charCodeAt(last.length - 1);
-    return spell(first) + (end > first ? `-${spell(end)}` : '');
-  }).join('');
+/** A class with its characters listed, or those that are not in it: the fewer, since tools go through them one by one. */
+function listed(written: string): string {
+  const all = everyCharacter();
+  const inside = Array.from(all.matchAll(new RegExp(`${written}+`, 'gu')), ([run]) => run);
+  if (inside.join('').length < all.length / 2) return `[${inside.map(rangeOf).join('')}]`;
+  return `[^${all
+    .split(new RegExp(`${written}+`, 'u'))
+    .map(rangeOf)
+    .join('')}]`;
+}
+
+function rangeOf(run: string): string {
+  const [first, pair] = [run.codePointAt(0), run.slice(-2).codePointAt(0)!];
+  if (first === undefined) return '';
+  const last = pair > 0xffff ? pair : run.charCodeAt(run.length - 1);
+  return spell(first) + (last > first ? `-${spell(last)}` : '');
 }
 
 /** All of Unicode in order, but for surrogates, which have no place in JSON. */
