@@ -4,7 +4,7 @@
  */
 import type { Deps } from '../deps.ts';
 import { logIssued, type Requester } from '../events/index.ts';
-import { startSession, type LiveSession } from '../sessions/index.ts';
+import { startSession, type LiveSession, type Start } from '../sessions/index.ts';
 import type { TokenResponse } from '../tokens/issue.ts';
 import { makeLoginToken } from '../tokens/login-token.ts';
 import { BUILT_IN_CLIENT } from '../tokens/verify.ts';
@@ -27,12 +27,12 @@ export interface BrowserSignIn {
 export async function signInBrowser(
   deps: Needs,
   credentials: Credentials,
-  beside: readonly LiveSession[],
+  { beside, browser }: Required<Pick<Start, 'beside' | 'browser'>>,
   by: Requester,
   via: string,
 ): Promise<BrowserSignIn> {
   const person = await signIn(deps, credentials, by);
-  const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, beside, via } as const;
+  const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, beside, browser, via } as const;
   const { handle, kept } = await startSession(deps, person, start, by, deps.clock());
   return { sub: person.sub, session: handle, kept, device: person.device };
 }

@@ -14,7 +14,7 @@ import {
 import type { Random } from '../store/handle.ts';
 
 /** One derived key for each use, so that nothing made for one is good for another. */
-type Purpose = 'private-key' | 'form' | 'device' | 'retry' | 'demo' | 'cursor' | 'typed-name' | 'request';
+type Purpose = 'private-key' | 'form' | 'device' | 'retry' | 'demo' | 'cursor' | 'typed-name' | 'request' | 'session';
 
 export interface Secrets {
   /** Encrypts under the first key. The label is bound in: a sealed value cannot stand in for another. */
@@ -52,6 +52,7 @@ export function createSecrets(keys: readonly string[], random: Random): Secrets 
         cursor: derive('cursor'),
         'typed-name': derive('typed-name'),
         request: derive('request'),
+        session: derive('session'),
       } satisfies Record<Purpose, KeyObject>,
     };
   });

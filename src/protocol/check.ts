@@ -93,6 +93,7 @@ export const CHECKS = {
   account: 'OWASP ASVS 6.3.8',
   sign_in_attempts: 'OWASP ASVS 6.3.1',
   sign_in_queue: 'OWASP ASVS 15.4.4',
+  sign_in_beside: 'OWASP ASVS 7.2.4',
   logout_hint: 'OpenID Connect RP-Initiated Logout §2',
   post_logout_redirect_uri: 'OpenID Connect RP-Initiated Logout §3',
   initiate_login: 'OpenID Connect Core §4',

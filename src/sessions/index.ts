@@ -4,17 +4,17 @@
  */
 import type { Deps } from '../deps.ts';
 import { record, type Actor, type Requester } from '../events/index.ts';
-import { accessDenied } from '../protocol/error.ts';
+import { accessDenied, invalidRequest } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { transact, type Trx } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
-import { drawHandle, newId, readHandle, type Handle } from '../store/handle.ts';
+import { bucketOf, drawHandle, handleFrom, newId, readHandle, sha256, type Handle } from '../store/handle.ts';
 import * as notices from '../store/logout-notices.ts';
 import * as store from '../store/sessions.ts';
 
 export type { LiveSession } from '../store/sessions.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'random'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'secrets'>;
 
 /** Seconds between two notes that a session is in use: idle limits are hours, so no request needs its own write. */
 const TOUCH_EVERY = 60;
@@ -66,6 +66,8 @@ export interface Start {
    * under it, is carried on. Those of others stay; of too many the last ends, as by a sign-out.
    */
   beside?: readonly store.LiveSession[];
+  /** The browser's own cookie, and when the request came that the session starts with. */
+  browser?: { value: string; since: Date };
   via: string;
   /** Writes what stands on the session, in its transaction. */
   give?: (trx: Trx, sid: string) => Promise<void>;
@@ -78,35 +80,76 @@ export interface Started extends Handle {
 }
 
 /**
- * Starts a session with a new id.
- * @throws OAuthError access_denied when the account was disabled, or got another password, meanwhile
+ * Starts a session with a new id. Of several sign-ins of one person at once in one browser there is one session, and each is
+ * told of it: whichever answer the browser keeps, its cookie names all that lives.
+ * @throws OAuthError access_denied when the account was disabled, or got another password, meanwhile; invalid_request when somebody
+ * else signed in in the same browser meanwhile
  */
 export async function startSession(
-  { db, random }: Needs,
+  deps: Needs,
   { sub, amr, acr, password_changed_at }: Authentication,
-  { kind, ttl, beside = [], via, give }: Start,
+  { kind, ttl, beside = [], browser, via, give }: Start,
   by: Requester,
   now: Date,
 ): Promise<Started> {
+  const { db, random } = deps;
   const expires_at = secondsAfter(now, ttl);
-  const { handle, ...key } = drawHandle(random, expires_at);
+  const of = browser && { browser_hash: sha256(browser.value), salt: random(32) };
+  const { handle, ...key } =
+    browser && of ? handleOf(deps, browser.value, of.salt, bucketOf(expires_at)) : drawHandle(random, expires_at);
   const replaced = beside.find((session) => session.sub === sub);
   const others = beside.filter((session) => session.sub !== sub);
   const [kept, pushedOut] = [others.slice(0, MAX_SESSIONS - 1), others.slice(MAX_SESSIONS - 1)];
   const sid = replaced?.sid ?? newId(random, 16);
-  await transact(db, async (trx) => {
-    const row = { ...key, sid, kind, sub, auth_time: now, amr, acr, created_at: now, seen_at: now, expires_at };
+  const started = await transact(db, async (trx) => {
+    const strays = of ? await store.straysOf(trx, of.browser_hash, beside, now) : [];
+    const meanwhile = browser ? strays.filter(({ created_at }) => created_at >= browser.since) : [];
+    const twin = browser && twinIn(deps, browser.value, sub, meanwhile);
+    if (twin) {
+      await record(trx, { event: 'sign_in', sub, detail: { amr, via } }, by, now);
+      return twin;
+    }
+    // Whose answer the browser would keep nobody knows, and the other's session would be in no cookie.
+    if (meanwhile.length > 0) {
+      const received = 'a sign-in while another person signed in in the same browser';
+      throw invalidRequest('somebody else signed in in this browser at this moment', {
+        check: 'sign_in_beside',
+        sub,
+        received,
+      });
+    }
+    const row = { ...key, ...of, sid, kind, sub, auth_time: now, amr, acr, created_at: now, seen_at: now, expires_at };
     if (!(await store.insert(trx, row, password_changed_at))) {
       const received = 'an account that was disabled, or got another password, meanwhile';
       throw accessDenied('the account cannot sign in', { check: 'account', sub, received });
     }
     if (replaced) await store.supersede(trx, replaced, now);
     // No longer in the cookie, nobody could sign them out any more.
-    for (const session of pushedOut) await endIn(trx, session, by, now);
+    const lost = strays.filter((stray) => stray.sid !== sid && !kept.some((session) => session.sid === stray.sid));
+    for (const session of [...pushedOut, ...lost]) await endIn(trx, session, by, now);
     await record(trx, { event: 'sign_in', sub, detail: { amr, via } }, by, now);
     await give?.(trx, sid);
+    return { handle, ...key, sid };
   });
-  return { handle, ...key, sid, kept };
+  return { ...started, kept };
+}
+
+/** Derived from what the browser alone has and a key of ours: whoever has both can be told it again. */
+const handleOf = ({ secrets }: Pick<Deps, 'secrets'>, browser: string, salt: Buffer, bucket: number): Handle =>
+  handleFrom(bucket, secrets.mac('session', [browser, salt]));
+
+/** The session of the same person that began while this sign-in was under way. */
+function twinIn(
+  deps: Pick<Deps, 'secrets'>,
+  browser: string,
+  sub: string,
+  meanwhile: readonly store.Stray[],
+): (Handle & { sid: string }) | undefined {
+  const twin = meanwhile.find((stray) => stray.sub === sub);
+  if (!twin) return undefined;
+  const again = handleOf(deps, browser, twin.salt, twin.expires_bucket);
+  // Another where SECRET_KEYS was changed in between.
+  return again.hash.equals(twin.hash) ? { ...again, sid: twin.sid } : undefined;
 }
 
 type Ended = Pick<store.LiveSession, 'sid' | 'sub'>;

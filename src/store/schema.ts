@@ -104,6 +104,8 @@ export interface Database {
     seen_at: Date;
     expires_at: Date;
     ended_at: Nullable<Date>;
+    browser_hash: Nullable<Buffer>;
+    salt: Nullable<Buffer>;
   };
   interactions: {
     expires_bucket: number;

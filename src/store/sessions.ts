@@ -7,7 +7,13 @@ import { read } from './pipeline.ts';
 import { prepared } from './prepared.ts';
 import type { Database } from './schema.ts';
 
-export type SessionRow = Selectable<Database['sessions']>;
+/** Which browser a session began in, and what its handle was derived with. */
+export interface OfBrowser {
+  browser_hash: Buffer | null;
+  salt: Buffer | null;
+}
+
+export type SessionRow = Omit<Selectable<Database['sessions']>, keyof OfBrowser>;
 
 /** A live session, with what pages say of its person. */
 export interface LiveSession extends SessionRow {
@@ -48,7 +54,7 @@ export async function findLive(
  */
 export async function insert(
   trx: Trx,
-  session: Omit<SessionRow, 'ended_at'>,
+  session: Omit<SessionRow, 'ended_at'> & Partial<OfBrowser>,
   password_changed_at: Date | null,
 ): Promise<boolean> {
   const { rows } = await sql`
@@ -57,13 +63,37 @@ export async function insert(
       select 1 from password_credentials p join person using (sub)
       where p.changed_at = ${password_changed_at}::timestamptz for share of p
     )
-    insert into sessions (expires_bucket, hash, sid, kind, sub, auth_time, amr, acr, created_at, seen_at, expires_at)
+    insert into sessions (expires_bucket, hash, sid, kind, sub, auth_time, amr, acr, created_at, seen_at, expires_at,
+      browser_hash, salt)
     select ${session.expires_bucket}::int, ${session.hash}::bytea, ${session.sid}, ${session.kind}, sub,
       ${session.auth_time}::timestamptz, ${session.amr}::text[], ${session.acr}, ${session.created_at}::timestamptz,
-      ${session.seen_at}::timestamptz, ${session.expires_at}::timestamptz
+      ${session.seen_at}::timestamptz, ${session.expires_at}::timestamptz,
+      ${session.browser_hash ?? null}::bytea, ${session.salt ?? null}::bytea
     from person where ${password_changed_at === null}::boolean or exists (select from proof)
     returning sid`.execute(trx);
   return rows.length > 0;
+}
+
+/** A live session of a browser that its cookie does not name. */
+export type Stray = Pick<SessionRow, 'expires_bucket' | 'hash' | 'sid' | 'sub' | 'created_at'> & { salt: Buffer };
+
+/**
+ * The live sessions that began in a browser, but for those that are named. Sign-ins of one browser come one after the
+ * other from here until the transaction ends: each sees what the one before began.
+ */
+export async function straysOf(
+  trx: Trx,
+  browser_hash: Buffer,
+  named: readonly HandleKey[],
+  now: Date,
+): Promise<Stray[]> {
+  await sql`select pg_advisory_xact_lock(${browser_hash.readBigInt64BE()}::bigint)`.execute(trx);
+  const { rows } = await sql<Stray>`
+    select expires_bucket, hash, sid, sub, created_at, salt from sessions
+    where browser_hash = ${browser_hash} and ended_at is null and expires_at > ${now}
+      and hash <> all(${named.map(({ hash }) => hash)}::bytea[])
+    order by sid`.execute(trx);
+  return rows;
 }
 
 /** A session as operators see it: the row that its sid has come to, and never the hash of a cookie. */

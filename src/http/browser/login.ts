@@ -70,7 +70,14 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
         await cancel(deps, page.opened);
         return toInteraction(context, reply, page.opened.id, 303);
       }
-      const outcome = await trySignIn(context, request, form, page.sessions, 'interaction');
+      const outcome = await trySignIn(
+        context,
+        request,
+        browserOf(context, request, reply),
+        form,
+        page.sessions,
+        'interaction',
+      );
       if ('problem' in outcome) return show(reply, page, outcome);
       setCookies(context, request, reply, outcome);
       await signedIn(deps, page.opened, outcome.sub);
@@ -111,7 +118,7 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       const browser = browserOf(context, request, reply);
       if (isFromBrowser(request)) requireFormToken(deps, textOf(form, 'form_token'), ['login', browser, '']);
       const sessions = await sessionsOf(context, request, deps.clock());
-      const outcome = await trySignIn(context, request, form, sessions, 'login');
+      const outcome = await trySignIn(context, request, browser, form, sessions, 'login');
       if ('problem' in outcome) return show(reply, browser, outcome);
       setCookies(context, request, reply, outcome);
       return reply.redirect(urlOf(context, '/account'), 303);
@@ -159,10 +166,12 @@ interface Problem {
 async function trySignIn(
   { deps, cookies }: Context,
   request: FastifyRequest,
+  browser: string,
   form: Parameters,
   beside: readonly LiveSession[],
   via: string,
 ): Promise<BrowserSignIn | Problem> {
+  const since = deps.clock();
   const username = textOf(form, 'username') ?? '';
   const given = credentials.safeParse({ username, password: textOf(form, 'password') ?? '' });
   try {
@@ -173,12 +182,18 @@ async function trySignIn(
         received: given.error.issues.map(({ path }) => `${String(path[0])} is missing or too long`).join(', '),
       });
     const device = cookies.get(request, 'device');
-    return await signInBrowser(deps, { ...given.data, device }, beside, requesterOf(request), via);
+    return await signInBrowser(
+      deps,
+      { ...given.data, device },
+      { beside, browser: { value: browser, since } },
+      requesterOf(request),
+      via,
+    );
   } catch (error) {
     if (!(error instanceof OAuthError) || error.status >= 500) throw error;
     noted(deps, request, error, error.error === 'too_many_requests' ? error.status : 400);
     return {
-      problem: SENTENCES[error.error] ?? error.error_description,
+      problem: error.failed.check === 'sign_in_beside' ? BESIDE : (SENTENCES[error.error] ?? error.error_description),
       username: username.slice(0, 320),
       refusal: error,
     };
@@ -191,6 +206,8 @@ const SENTENCES: Partial<Record<OAuthError['error'], string>> = {
   too_many_requests: 'There were too many tries. Wait a little before you try again.',
   access_denied: 'This account can’t sign in.',
 };
+
+const BESIDE = 'Somebody else signed in in another tab at this moment. Try again.';
 
 /** Where it says who is asked, only one of the two can be wrong. */
 const WRONG_PASSWORD = 'That password doesn’t match this account.';
