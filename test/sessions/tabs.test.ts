@@ -91,7 +91,7 @@ test('decided: of two people who sign in in one browser at once one does, and th
     const [ada, bob] = [await aUser(at), await aUser(at)];
     const all = await tabs(new TestBrowser(at), 2);
     const statuses = await atOnce(2, (n) => enter(all[n]!, n === 0 ? ada : bob));
-    expect(statuses.toSorted()).toEqual([303, 400]);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([303, 400]);
     const [winner, loser] = statuses[0] === 303 ? [all[0]!, all[1]!] : [all[1]!, all[0]!];
     expect(await liveOf(ada, bob)).toEqual(namedBy(winner));
     expect(namedBy(loser)).toEqual([]);
