@@ -153,6 +153,8 @@ async function giveCodes(
             resource: [],
             acr: '1',
             requested_claims: null,
+            sector: '',
+            confidential: true,
             offline: true,
           },
           redirect_uri: REDIRECT_URI,

@@ -4,8 +4,10 @@ import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 import { metContext, readContexts } from '../protocol/acr.ts';
 import { claimNames } from '../protocol/claims-request.ts';
 import type { OAuthError } from '../protocol/error.ts';
+import { isPublic } from '../protocol/client-metadata.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { registeredAs } from '../protocol/redirect-uri.ts';
+import { sectorOf } from '../protocol/sector.ts';
 import { OFFLINE_ACCESS } from '../protocol/scope.ts';
 import * as authorizationCodes from '../store/authorization-codes.ts';
 import type { Client } from '../store/clients.ts';
@@ -74,8 +76,9 @@ function resolveSubjects(
   people: ReadonlyArray<{ sub: string }>,
 ): AuthorizationRequest {
   const { hinted_sub, requested_sub } = request;
+  const sector = sectorOf(client);
   const realOf = (told: readonly string[]): string[] => {
-    const meant = people.filter(({ sub }) => told.includes(subjectFor(deps, client, sub)));
+    const meant = people.filter(({ sub }) => told.includes(subjectFor(deps, sector, sub)));
     return meant.length > 0 ? meant.map(({ sub }) => sub) : [NOBODY];
   };
   return {
@@ -142,6 +145,8 @@ async function issueCode(
         acr: metContext(contexts, request.acr?.values ?? [], session.amr) ?? session.acr,
         requested_claims: request.claims ?? null,
         offline: request.scope.includes(OFFLINE_ACCESS),
+        sector: sectorOf(client),
+        confidential: !isPublic(client),
       },
       redirect_uri: request.redirect_uri,
       registered_uri: registeredAs(request.redirect_uri, client.redirect_uris, client.application_type) ?? null,

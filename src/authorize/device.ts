@@ -1,11 +1,12 @@
 /** The device flow (RFC 8628): a request that has no browser of its own, and the person who decides about it in theirs. */
 import { record, type Requester } from '../events/index.ts';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
-import { DEVICE_GRANT } from '../protocol/client-metadata.ts';
+import { DEVICE_GRANT, isPublic } from '../protocol/client-metadata.ts';
 import { invalidRequest, tooManyRequests } from '../protocol/error.ts';
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import { isSubset, OFFLINE_ACCESS } from '../protocol/scope.ts';
+import { sectorOf } from '../protocol/sector.ts';
 import {
   blockedUntil,
   FADES_AFTER,
@@ -66,6 +67,7 @@ export async function startDevice(
       scope,
       resource,
       poll_interval: INTERVAL,
+      confidential: !isPublic(client),
       created_at: now,
       expires_at,
     };
@@ -178,6 +180,8 @@ export async function finishDevice(
     scope: request.scope,
     resource: request.resource,
     offline: request.scope.includes(OFFLINE_ACCESS),
+    sector: sectorOf(client),
+    confidential: !isPublic(client),
   };
   const approved = await transact(deps.db, async (trx) => {
     if (!(await deviceCodes.approve(trx, { device, session, interaction: row, grant }, now))) return false;

@@ -187,6 +187,13 @@ async function selfMetadata(
   if (subject_type === 'pairwise' && uses(DEVICE_GRANT)) {
     throw invalidClientMetadata('subject_type pairwise in the device flow is for clients that an operator registers');
   }
+  // Registration §5: of its redirect URIs a stranger may name those of others; a sector says itself whose they are.
+  if (subject_type === 'pairwise' && typeof metadata.sector_identifier_uri !== 'string') {
+    throw invalidClientMetadata('sector_identifier_uri: is needed: who registers itself proves its sector', {
+      check: 'client_metadata',
+      expected: 'a sector_identifier_uri that lists every redirect URI',
+    });
+  }
   const known = await directory.scopes();
   const open = parseScope(config.REGISTRATION_SCOPE).filter((name) => known.has(name));
   const wanted = scope === undefined ? open : parseScope(await naming(async () => scopeMember.parse({ scope }).scope));

@@ -8,12 +8,14 @@ import {
   clientMetadata,
   clientSecret,
   encryptionDefaults,
+  isPublic,
   METADATA_MEMBERS,
   usesSecret,
   type ClientMetadata,
   type ClientMetadataInput,
 } from '../protocol/client-metadata.ts';
 import { numericDate, secondsAfter } from '../protocol/numeric-date.ts';
+import { sectorOf } from '../protocol/sector.ts';
 import { formatScope, parseScope } from '../protocol/scope.ts';
 import * as logos from '../store/client-logos.ts';
 import * as clients from '../store/clients.ts';
@@ -21,7 +23,7 @@ import { transact, type Trx } from '../store/db.ts';
 import * as grants from '../store/grants.ts';
 import { newId, sha256 } from '../store/handle.ts';
 import * as notices from '../store/logout-notices.ts';
-import { fetchSector, requireSector, type Sector } from './sector.ts';
+import { fetchSector, requireOwnBackchannel, requireSameSector, requireSector, type Sector } from './sector.ts';
 
 export type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'fetch'>;
 
@@ -70,6 +72,7 @@ export async function insertClient(
 ): Promise<ClientDocument> {
   const metadata = parseMetadata(deps, registration.metadata);
   requireSector(metadata, undefined, sector);
+  requireOwnBackchannel(metadata, owner.registered_by);
   identifiers.parse(registration);
   const client_id = registration.client_id ?? newId(deps.random, 16);
   const client_secret = usesSecret(metadata) ? (registration.client_secret ?? newSecret(deps)) : undefined;
@@ -101,8 +104,9 @@ export async function replaceClient(
   requireSector(metadata, present, sector);
   const columns = { ...columnsOf(metadata), ...owner, updated_at: now };
   const { client_id } = present;
-  await change(trx, present, columns, now);
-  const client_secret = usesSecret(metadata) && present.secrets.length === 0 ? newSecret(deps) : undefined;
+  await change(trx, present, metadata, columns, now);
+  const had = usesSecret(present) && present.secrets.length > 0;
+  const client_secret = usesSecret(metadata) && !had ? newSecret(deps) : undefined;
   if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
   const written = describeClient({ ...present, ...columns });
   const detail = changeOf(describeClient(present), written);
@@ -110,16 +114,28 @@ export async function replaceClient(
   return withSecret(written, client_secret);
 }
 
-/** Writes what changed, and what follows from it. */
-async function change(trx: Trx, present: clients.Client, columns: Columns, now: Date): Promise<void> {
+/** Writes what changed, and what follows from it. @throws ZodError for what cannot change any more */
+async function change(
+  trx: Trx,
+  present: clients.Client,
+  metadata: ClientMetadata,
+  columns: Columns,
+  now: Date,
+): Promise<void> {
   const { client_id, logo_uri } = present;
+  requireOwnBackchannel(metadata, present.registered_by);
+  await requireSameSector(trx, present, metadata, now);
+  // A secret dies with its use: changed back, the client gets another.
+  if (usesSecret(present) !== usesSecret(metadata)) await clients.removeSecrets(trx, client_id);
+  if (!isPublic(present) && isPublic(metadata)) await grants.markConfidential(trx, client_id);
   const moved = columns.logo_uri !== logo_uri;
   if (losesProof(present, columns)) await clients.endMachineTokens(trx, client_id, now);
   await clients.update(trx, client_id, { ...columns, ...(moved && { logo_hash: null }) });
   if (moved) await logos.forget(trx, client_id);
   // Also where it did not move: who saves a client again may have mended what we gave up on.
   if (columns.logo_uri !== null) await logos.want(trx, client_id, now);
-  if (columns.backchannel_logout_uri === null) await notices.forget(trx, client_id);
+  if (columns.backchannel_logout_uri === null || sectorOf(present) !== sectorOf(metadata))
+    await notices.forget(trx, client_id);
 }
 
 /** Is something by which the client proved who it is to prove that no more? */
@@ -153,7 +169,7 @@ export async function updateClient(
     const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes }, present);
     requireSector(metadata, present, sector);
     const columns = { ...columnsOf(metadata), updated_at: now };
-    await change(trx, present, columns, now);
+    await change(trx, present, metadata, columns, now);
     const written = describeClient({ ...present, ...columns });
     const detail = changeOf(describeClient(present), written);
     await record(trx, { event: 'client_updated', client_id, detail }, by, now);

@@ -1,10 +1,14 @@
 /**
- * sector_identifier_uri (OpenID Connect Registration §5): fetched before a client is written, and it must name all its
- * redirect URIs.
+ * The sector of a client (OpenID Connect Core §8.1). A sector_identifier_uri (Registration §5) is fetched before a client is
+ * written, and must name all its redirect URIs; a client that people have authorized stays where it is.
  */
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { ClientMetadata, ClientMetadataInput } from '../protocol/client-metadata.ts';
+import { backchannelProblem, sectorOf } from '../protocol/sector.ts';
+import type { ClientRow } from '../store/clients.ts';
+import type { Trx } from '../store/db.ts';
+import * as grants from '../store/grants.ts';
 
 /** What was found at a sector_identifier_uri. */
 export interface Sector {
@@ -52,6 +56,34 @@ export function requireSector(
   if (sector?.sector_identifier_uri !== sector_identifier_uri) throw problem('was not fetched', sector_identifier_uri);
   const missing = redirect_uris.find((uri) => !sector.redirect_uris.has(uri));
   if (missing !== undefined) throw problem(`does not list ${missing}`, sector_identifier_uri);
+}
+
+/** Refuses an address that is told of sign-outs outside of the client's sector. @throws ZodError */
+export function requireOwnBackchannel(metadata: ClientMetadata, registered_by: 'operator' | 'self'): void {
+  const { backchannel_logout_uri = null } = metadata;
+  const message = backchannelProblem({ ...metadata, registered_by, backchannel_logout_uri });
+  if (message === undefined) return;
+  throw new z.ZodRealError([
+    { code: 'custom', path: ['backchannel_logout_uri'], message, input: backchannel_logout_uri },
+  ]);
+}
+
+/** Refuses a change of who people are to a client that they have authorized. @throws ZodError */
+export async function requireSameSector(
+  trx: Trx,
+  present: ClientRow,
+  metadata: ClientMetadata,
+  now: Date,
+): Promise<void> {
+  if (sectorOf(present) === sectorOf(metadata) || !(await grants.areLive(trx, present.client_id, now))) return;
+  const member =
+    present.subject_type !== metadata.subject_type
+      ? 'subject_type'
+      : present.sector_identifier_uri !== (metadata.sector_identifier_uri ?? null)
+        ? 'sector_identifier_uri'
+        : 'redirect_uris';
+  const message = 'cannot change the sector of a client that has authorizations: to end them, disable and enable it';
+  throw new z.ZodRealError([{ code: 'custom', path: [member], message, input: metadata[member] }]);
 }
 
 const isKnown = (uri: string, redirect_uris: readonly string[], known: Known | undefined): boolean =>

@@ -1,5 +1,6 @@
 /** grant_type=authorization_code (RFC 6749 §4.1.3, RFC 7636 §4.5). */
 import { z } from 'zod';
+import { isPublic } from '../protocol/client-metadata.ts';
 import { rowOf } from '../events/index.ts';
 import { invalidGrant, invalidScope, invalidTarget, type Explanation, type OAuthError } from '../protocol/error.ts';
 import { parseVerifier } from '../protocol/pkce.ts';
@@ -13,7 +14,7 @@ import { readHandle } from '../store/handle.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
 import { membershipsWanted } from '../tokens/memberships.ts';
 import type { Authorization } from '../tokens/authorization.ts';
-import { authorizationOf, closed, ended, openScopes, type Grant, type GrantContext } from './grant.ts';
+import { authorizationOf, closed, ended, openScopes, UNPROVEN, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
   code: z.string(),
@@ -37,6 +38,7 @@ export const authorizationCode: Grant<z.infer<typeof parameters>> = {
     const redemption = {
       code: key,
       client_id: client.client_id,
+      proven: !isPublic(client),
       redirect_uri,
       code_challenge,
       resource,
@@ -70,6 +72,7 @@ type Reason = Exclude<authorizationCodes.CodeRefusal, 'ready'>;
 const DESCRIPTION: Record<Reason, string> = {
   unknown: 'the code is not valid',
   other_client: 'the code is not valid',
+  unproven: 'the code is for a client that proves who it is',
   redirect_uri: 'redirect_uri is not the one of the authorization request',
   code_verifier: 'code_verifier does not answer the code_challenge',
   replay: 'the code was used before; everything it gave is revoked',
@@ -137,6 +140,7 @@ const EXPLANATION: Record<
   (found: authorizationCodes.FoundCode, asked: authorizationCodes.Redemption, sent: Presented, now: Date) => Explanation
 > = {
   unknown: (_found, _asked, { code }) => unknownCode(code),
+  unproven: () => UNPROVEN,
   other_client: ({ client_id }, asked) => ({
     check: 'code_client',
     expected: `client ${client_id}, to whom the code was issued`,

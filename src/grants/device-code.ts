@@ -1,5 +1,6 @@
 /** grant_type=urn:ietf:params:oauth:grant-type:device_code (RFC 8628 §3.4): the device asks until its person has decided. */
 import { z } from 'zod';
+import { isPublic } from '../protocol/client-metadata.ts';
 import {
   expiredToken,
   accessDenied,
@@ -33,7 +34,15 @@ export const deviceCode: Grant<z.infer<typeof parameters>> = {
     const open_scopes = openScopes(context, resource);
     const memberships = membershipsWanted(known);
     const { client_id } = client;
-    const poll = { device, client_id, resource, open_scopes, refresh_token: refresh, memberships };
+    const poll = {
+      device,
+      client_id,
+      proven: !isPublic(client),
+      resource,
+      open_scopes,
+      refresh_token: refresh,
+      memberships,
+    };
     const authorized = (granted: GrantedToPerson | undefined): Authorization | undefined =>
       granted &&
       authorizationOf(context, granted, {

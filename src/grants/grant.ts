@@ -11,6 +11,7 @@ import type { GrantedToPerson, Spending } from '../store/granted.ts';
 import type { Grant as StoredGrant } from '../store/grants.ts';
 import type { Authorization } from '../tokens/authorization.ts';
 import type { Known } from '../tokens/terms.ts';
+import { sectorOfGrant } from '../protocol/sector.ts';
 import { claimsFor, claimsOpenedBy, requestedClaims } from '../users/claims.ts';
 import { membershipsAt, membershipsFor } from '../tokens/memberships.ts';
 
@@ -87,6 +88,13 @@ export function closed(today: Today, granted: readonly string[]): OAuthError | u
   return invalidGrant('nothing that was granted is open to this client any more', { cause: 'closed', ...detail });
 }
 
+/** What was granted to a client that had to prove who it is, presented by its name alone since that is all it has to show. */
+export const UNPROVEN: Explanation = {
+  check: 'confidential_client',
+  expected: 'the client with its secret or key, as when this was granted',
+  received: 'token_endpoint_auth_method none',
+};
+
 /** The Authorization of a person's grant. */
 export function authorizationOf(
   { client, known }: Today,
@@ -111,6 +119,7 @@ export function authorizationOf(
       grant_id,
       granted: { scope: granted.scope, resource: granted.resource },
       grant_expires_at: expires_at,
+      sector: sectorOfGrant(granted, client),
       sid,
       auth_time,
       acr,

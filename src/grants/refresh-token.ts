@@ -1,5 +1,6 @@
 /** grant_type=refresh_token (RFC 6749 §6): every use rotates, and a second use is an alarm (RFC 9700 §4.14.2). */
 import { z } from 'zod';
+import { isPublic } from '../protocol/client-metadata.ts';
 import { rowOf } from '../events/index.ts';
 import { invalidGrant, invalidScope, invalidTarget, type Explanation, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
@@ -13,7 +14,7 @@ import * as refreshTokens from '../store/refresh-tokens.ts';
 import { deriveAgain, drawSuccessor } from '../tokens/prepare.ts';
 import { membershipsWanted } from '../tokens/memberships.ts';
 import type { Authorization } from '../tokens/authorization.ts';
-import { authorizationOf, closed, ended, openScopes, type Grant, type GrantContext } from './grant.ts';
+import { authorizationOf, closed, ended, openScopes, UNPROVEN, type Grant, type GrantContext } from './grant.ts';
 
 const parameters = z.object({
   refresh_token: z.string(),
@@ -36,6 +37,7 @@ export const refreshToken: Grant<z.infer<typeof parameters>> = {
     const rotation = {
       token: key,
       client_id: client.client_id,
+      proven: !isPublic(client),
       scope,
       resource,
       open_scopes: openScopes(context, resource),
@@ -102,6 +104,7 @@ type Reason = Exclude<refreshTokens.RefreshRefusal, 'ready'>;
 const DESCRIPTION: Record<Reason, string> = {
   unknown: 'the refresh token is not valid',
   other_client: 'the refresh token is not valid',
+  unproven: 'the refresh token is for a client that proves who it is',
   scope: 'a requested scope was not granted',
   other_scope: 'the requested resource knows nothing of the scope',
   resource: 'a requested resource was not granted',
@@ -143,6 +146,7 @@ type Found = Pick<refreshTokens.FoundToken, 'client_id' | 'scope' | 'resource' |
 /** For the operator: what would have passed, and what came instead. */
 const EXPLANATION: Record<Reason, (found: Found, asked: refreshTokens.Rotation, now: Date) => Explanation> = {
   unknown: () => ({ check: 'refresh_token' }),
+  unproven: () => UNPROVEN,
   other_client: ({ client_id }, asked) => ({
     check: 'refresh_token_client',
     expected: `client ${client_id}, to whom the token was issued`,

@@ -8,6 +8,7 @@ import { invalidRequest, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import { listOf, strangeName } from '../protocol/redaction.ts';
+import { sectorOf } from '../protocol/sector.ts';
 import type { Client } from '../store/clients.ts';
 import { transact } from '../store/db.ts';
 import { drawHandle, readHandle } from '../store/handle.ts';
@@ -61,7 +62,7 @@ export async function readLogoutRequest(
   // §2: only with a genuine hint; a name alone could be anybody's.
   const wanted = hint && client ? uri : undefined;
   const registered = wanted !== undefined && client?.post_logout_redirect_uris.includes(wanted);
-  const hinted = client && sessions.find(({ sid }) => sidFor(deps, client, sid) === hint?.sid);
+  const hinted = client && sessions.find(({ sid }) => sidFor(deps, sectorOf(client), sid) === hint?.sid);
   const state = get('state');
   return {
     client,
@@ -145,9 +146,11 @@ export async function openSignOut(
   if (!signedOut) return undefined;
   const told = await signOuts.told(db, signedOut);
   const names = new Map(told.map(({ client_id, client_name }) => [client_id, client_name ?? client_id]));
-  const framed = told.map(async ({ client_id, frontchannel_logout_uri: uri, sid }) => {
+  const framed = told.map(async ({ client_id, frontchannel_logout_uri: uri, sid, sector }) => {
     const client = uri === null ? undefined : await directory.client(client_id);
-    return uri === null || !client ? [] : withQuery(uri, { iss: config.ISSUER, sid: sidFor(deps, client, sid) });
+    // Its address is in the sector that it is in now, and is told nothing of another.
+    if (uri === null || !client || (sector ?? sectorOf(client)) !== sectorOf(client)) return [];
+    return withQuery(uri, { iss: config.ISSUER, sid: sidFor(deps, sectorOf(client), sid) });
   });
   return {
     client: signedOut.client_id === null ? undefined : await directory.client(signedOut.client_id),

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
+import { backchannelProblem } from '../protocol/sector.ts';
 import { transact } from '../store/db.ts';
 import * as notices from '../store/logout-notices.ts';
 import { issueLogoutToken } from '../tokens/logout-token.ts';
@@ -66,6 +67,9 @@ async function deliver(deps: Needs, notice: notices.Due, now: Date): Promise<boo
   if (!client) return false;
   let status: number | undefined;
   try {
+    // Looked at together: one of them may just have changed.
+    const problem = backchannelProblem({ ...client, backchannel_logout_uri }, notice);
+    if (problem !== undefined) throw new Error(problem);
     const logout_token = await issueLogoutToken(deps, client, notice, now);
     ({ status } = await deps.fetch(backchannel_logout_uri, {
       method: 'POST',

@@ -34,7 +34,7 @@ export async function insert(db: Db | Trx, t: OpaqueToken): Promise<void> {
 /** With what its grant still has, null for one without a grant; and with its person, where that was asked for. */
 export type LiveToken = Omit<OpaqueToken, 'expires_bucket' | 'hash' | 'grant_bucket' | 'sid'> &
   Pick<Grant, 'requested_claims'> & {
-    granted: Pick<Grant, 'scope' | 'resource'> | null;
+    granted: Pick<Grant, 'scope' | 'resource' | 'sector'> | null;
     member: Member | null;
   };
 
@@ -53,7 +53,7 @@ export async function findLive(
     prepared<LiveToken>`
     select t.jti, t.client_id, t.sub, t.scope, t.aud, t.grant_id, t.auth_time, t.acr, t.amr, t.created_at, t.expires_at,
       g.requested_claims,
-      case when t.grant_id is not null then json_build_object('scope', g.scope, 'resource', g.resource) end as granted,
+      case when t.grant_id is not null then json_build_object('scope', g.scope, 'resource', g.resource, 'sector', g.sector) end as granted,
       case when t.grant_id is not null and ${asking}::text[] <> '{}' and t.aud <@ ${asking}::text[] then (
         select json_build_object('claims', u.claims, 'memberships', memberships_of(u.sub))
         from users u where u.sub = t.sub) end as member

@@ -7,9 +7,11 @@ import {
   besides,
   GIVEN,
   GRANTED,
+  isForProof,
   isOnTerms,
   PERSON,
   type GrantedToPerson,
+  type Proof,
   type Spending,
 } from './granted.ts';
 import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
@@ -22,7 +24,16 @@ export interface NewCode {
   code: HandleKey;
   grant: Pick<
     Grant,
-    'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'acr' | 'offline' | 'requested_claims'
+    | 'grant_id'
+    | 'expires_at'
+    | 'client_id'
+    | 'scope'
+    | 'resource'
+    | 'acr'
+    | 'offline'
+    | 'requested_claims'
+    | 'sector'
+    | 'confidential'
   >;
   redirect_uri: string;
   /** The registered one that allows it: where a port may vary they differ. Null is of none. */
@@ -95,10 +106,11 @@ export async function issue(
         for no key update skip locked)
     ), granted as (
       insert into grants (expires_bucket, grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, offline,
-        requested_claims, created_at, expires_at)
+        requested_claims, sector, confidential, created_at, expires_at)
       select ${code.expires_bucket}::int, ${grant.grant_id}, ${grant.client_id}, sub, sid, ${grant.scope}::text[],
         ${grant.resource}::text[], auth_time, ${grant.acr}, amr, ${grant.offline}::boolean,
-        ${grant.requested_claims && JSON.stringify(grant.requested_claims)}::jsonb, ${now}::timestamptz,
+        ${grant.requested_claims && JSON.stringify(grant.requested_claims)}::jsonb, ${grant.sector},
+        ${grant.confidential}::boolean, ${now}::timestamptz,
         ${grant.expires_at}::timestamptz
       from live
       where (${interaction === null}::boolean or exists (select from answered))
@@ -116,7 +128,7 @@ export async function issue(
 }
 
 /** What a request to redeem a code presents. */
-export interface Redemption {
+export interface Redemption extends Proof {
   code: HandleKey;
   client_id: string;
   redirect_uri: string;
@@ -137,13 +149,15 @@ export type GrantedByCode = GrantedToPerson & { nonce: string | null };
 
 /** Is a code `c` of a grant `g` good for this request? */
 const isGood = (r: Redemption, now: Date): Prepared => prepared`
-  c.client_id = ${r.client_id} and c.redirect_uri = ${r.redirect_uri}
+  c.client_id = ${r.client_id} and ${isForProof(r, CHALLENGED)} and c.redirect_uri = ${r.redirect_uri}
   and c.code_challenge is not distinct from ${r.code_challenge}::text
   and c.used_at is null and c.expires_at > ${now}
   -- In words that no index has: before there are statistics, the planner would read every live grant.
   and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now} and ${r.resource}::text[] <@ g.resource
   and g.scope && ${r.open_scopes}::text[]`;
 
+// RFC 7636 §1: of somebody without a secret the verifier is all that is known.
+const CHALLENGED = prepared`c.code_challenge is not null`;
 const NONCE = prepared`c.nonce`;
 
 /**
@@ -193,6 +207,7 @@ export async function look(db: Db, r: Redemption, now: Date): Promise<GrantedByC
 export type CodeRefusal =
   | 'unknown'
   | 'other_client'
+  | 'unproven'
   | 'redirect_uri'
   | 'code_verifier'
   | 'replay'
@@ -232,6 +247,7 @@ export async function explain(db: Db, r: Redemption, now: Date): Promise<FoundCo
     select c.grant_id, c.client_id, g.sub, c.redirect_uri, c.code_challenge is not null as has_challenge,
       c.used_at, c.expires_at, g.revoked_at, g.revoked_for, g.scope, g.resource, case
       when c.client_id <> ${r.client_id} then 'other_client'
+      when not ${isForProof(r, CHALLENGED)} then 'unproven'
       when c.redirect_uri <> ${r.redirect_uri} then 'redirect_uri'
       when c.code_challenge is distinct from ${r.code_challenge}::text then 'code_verifier'
       when c.used_at > ${r.retried_after}::timestamptz then 'repeated'

@@ -153,6 +153,11 @@ export const findSecret = (db: Db, client_id: string, secret_id: string): Promis
     .where('secret_id', '=', secret_id)
     .executeTakeFirst();
 
+/** Deletes every secret of a client. */
+export async function removeSecrets(trx: Trx, client_id: string): Promise<void> {
+  await trx.deleteFrom('client_secrets').where('client_id', '=', client_id).execute();
+}
+
 /** Deletes one secret; false when there is none such. */
 export async function deleteSecret(trx: Trx, client_id: string, secret_id: string): Promise<boolean> {
   const result = await trx

@@ -6,10 +6,12 @@ import {
   besides,
   GIVEN,
   GRANTED,
+  isForProof,
   isOnTerms,
   NO_NONCE,
   PERSON,
   type GrantedToPerson,
+  type Proof,
   type Spending,
 } from './granted.ts';
 import type { HandleKey } from './handle.ts';
@@ -57,7 +59,10 @@ export async function approve(
     device: HandleKey;
     session: HandleKey;
     interaction: HandleKey;
-    grant: Pick<Grant, 'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'offline'>;
+    grant: Pick<
+      Grant,
+      'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'offline' | 'sector' | 'confidential'
+    >;
   },
   now: Date,
 ): Promise<boolean> {
@@ -79,7 +84,7 @@ export async function approve(
         and exists (
           select from interactions
           where expires_bucket = ${interaction.expires_bucket} and hash = ${interaction.hash} and answered_at is null)
-      returning expires_bucket
+      returning expires_bucket, confidential
     ), answered as (
       update interactions set answered_at = ${now}
       where expires_bucket = ${interaction.expires_bucket} and hash = ${interaction.hash} and answered_at is null
@@ -91,10 +96,10 @@ export async function approve(
         and (last_used_at is null or last_used_at < ${now}::timestamptz - interval '1 day')
     )
     insert into grants (expires_bucket, grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, offline,
-      created_at, expires_at)
+      sector, confidential, created_at, expires_at)
     select decided.expires_bucket, ${grant.grant_id}, ${grant.client_id}, sub, sid, ${grant.scope}::text[],
-      ${grant.resource}::text[], auth_time, acr, amr, ${grant.offline}::boolean, ${now}::timestamptz,
-      ${grant.expires_at}::timestamptz
+      ${grant.resource}::text[], auth_time, acr, amr, ${grant.offline}::boolean, ${grant.sector},
+      ${grant.confidential}::boolean or decided.confidential is true, ${now}::timestamptz, ${grant.expires_at}::timestamptz
     from live, decided returning 1`.execute(db);
   return rows.length > 0;
 }
@@ -113,7 +118,7 @@ export async function deny(db: Db, { expires_bucket, hash }: HandleKey, now: Dat
 }
 
 /** What a device presents when it polls. */
-export interface Poll {
+export interface Poll extends Proof {
   device: HandleKey;
   client_id: string;
   resource: readonly string[];
@@ -123,9 +128,11 @@ export interface Poll {
   memberships: MembershipsWanted;
 }
 
+const WITHOUT_PROOF = prepared`d.confidential is not true`;
+
 /** Is a code `d` of a grant `g` good for this poll? */
 const isGood = (p: Poll, now: Date): Prepared => prepared`
-  d.client_id = ${p.client_id} and d.used_at is null and d.expires_at > ${now}
+  d.client_id = ${p.client_id} and ${isForProof(p, WITHOUT_PROOF)} and d.used_at is null and d.expires_at > ${now}
   and g.revoked_at is null and g.expires_at > ${now} and ${p.resource}::text[] <@ g.resource
   and g.scope && ${p.open_scopes}::text[]`;
 
@@ -179,20 +186,22 @@ const SLOWER_BY = 5;
 /** Why a poll gave nothing, with the scope of the grant there is, counting it: one that came too early lengthens the interval. */
 export async function poll(
   db: Db,
-  { device, client_id, resource, open_scopes }: Poll,
+  { device, client_id, proven, resource, open_scopes }: Poll,
   now: Date,
 ): Promise<{ why: PollRefusal; scope: string[] | null }> {
   const { rows } = await sql<{ why: PollRefusal; scope: string[] | null }>`
     with before as (
       select *, polled_at is not null and polled_at > ${now}::timestamptz - make_interval(secs => poll_interval) as early
       from device_codes
-      where expires_bucket = ${device.expires_bucket} and hash = ${device.hash} and client_id = ${client_id} for update
+      where expires_bucket = ${device.expires_bucket} and hash = ${device.hash} and client_id = ${client_id}
+        and (${proven}::boolean or confidential is not true) for update
     ), counted as (
       update device_codes d set polled_at = ${now},
         poll_interval = d.poll_interval + case when before.early then ${SLOWER_BY}::int else 0 end
       from before where d.expires_bucket = before.expires_bucket and d.hash = before.hash
     )
     select case
+      when not ${proven}::boolean and live.confidential then 'unknown'
       when used_at is not null then 'used'
       when denied_at is not null then 'denied'
       when before.expires_at <= ${now} then 'expired'

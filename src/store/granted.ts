@@ -11,7 +11,7 @@ import { prepared, type Prepared } from './prepared.ts';
 /** What a person's tokens are made from: the grant, and the person as they are now. */
 export interface GrantedToPerson extends Omit<
   Grant,
-  'expires_bucket' | 'offline' | 'created_at' | 'revoked_at' | 'revoked_for'
+  'expires_bucket' | 'offline' | 'confidential' | 'created_at' | 'revoked_at' | 'revoked_for'
 > {
   username: string;
   email: string | null;
@@ -29,10 +29,11 @@ export const arePeoples = (scope: readonly string[]): Prepared => prepared`
 
 /** The columns of it: of a grant `g`, of its person `u`, and all of them by name alone. */
 export const GRANTED = prepared`
-  g.grant_id, g.client_id, g.sub, g.sid, g.scope, g.resource, g.auth_time, g.acr, g.amr, g.requested_claims, g.expires_at`;
+  g.grant_id, g.client_id, g.sub, g.sid, g.scope, g.resource, g.auth_time, g.acr, g.amr, g.requested_claims,
+  g.sector, g.expires_at`;
 export const PERSON = prepared`u.username, u.email, u.email_verified, u.claims, u.updated_at`;
 export const GIVEN = prepared`
-  grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, requested_claims, expires_at,
+  grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, requested_claims, sector, expires_at,
   username, email, email_verified, claims, updated_at, memberships`;
 
 /**
@@ -59,6 +60,16 @@ export const isOnTerms = ({ room, opaque, made }: Spending, nonce: Prepared): Pr
     and g.resource = ${made?.resource ?? null}::text[]))`;
 
 export const NO_NONCE = prepared`null::text`;
+
+/** What a client shows of itself. */
+export interface Proof {
+  /** Did it prove who it is? A name alone gets nothing that was granted to who had to. */
+  proven: boolean;
+}
+
+/** Is a grant `g` for a client that shows so much of itself? `alone` is what a name needs besides. */
+export const isForProof = ({ proven }: Proof, alone: Prepared = prepared`true`): Prepared => prepared`
+  (${proven}::boolean or g.confidential is not true and ${alone})`;
 
 /** The further part of a statement that writes the access token of what was `claimed`. */
 export const besides = ({ made }: Spending): Prepared => (made?.access_token ? written(made.access_token) : NOTHING);

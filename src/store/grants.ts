@@ -33,7 +33,7 @@ export type RevokedFor =
   | 'resource_deleted';
 
 /** What a grant still allows, and to whom. */
-export type LiveGrant = Pick<Grant, 'sub' | 'scope' | 'resource' | 'requested_claims'>;
+export type LiveGrant = Pick<Grant, 'sub' | 'scope' | 'resource' | 'requested_claims' | 'sector'>;
 
 /** What can be told of a grant's person. */
 export type GrantedPerson = Pick<
@@ -51,7 +51,7 @@ export async function findLive(db: Db, grant_id: string, now: Date): Promise<Liv
   const [grant] = await read(
     db,
     prepared<LiveGrant>`
-      select sub, scope, resource, requested_claims from grants
+      select sub, scope, resource, requested_claims, sector from grants
       where expires_bucket = ${expires_bucket} and grant_id = ${grant_id} and revoked_at is null and expires_at > ${now}`,
   );
   return grant;
@@ -69,7 +69,7 @@ export async function findLiveWithPerson(
   const [row] = await read(
     db,
     prepared<LiveGrant & GrantedPerson>`
-      select g.sub, g.scope, g.resource, g.requested_claims, u.username, u.email, u.email_verified, u.claims, u.updated_at,
+      select g.sub, g.scope, g.resource, g.requested_claims, g.sector, u.username, u.email, u.email_verified, u.claims, u.updated_at,
         u.disabled_at, case when ${memberships}::boolean or g.requested_claims -> 'userinfo' ?| array['groups', 'roles']
           then memberships_of(u.sub) end as memberships
       from grants g join users u on u.sub = g.sub
@@ -77,8 +77,8 @@ export async function findLiveWithPerson(
         and g.expires_at > ${now}`,
   );
   if (row === undefined) return undefined;
-  const { sub, scope, resource, requested_claims, ...person } = row;
-  return { sub, scope, resource, requested_claims, person: { sub, ...person } };
+  const { sub, scope, resource, requested_claims, sector, ...person } = row;
+  return { sub, scope, resource, requested_claims, sector, person: { sub, ...person } };
 }
 
 /** A grant in any state, live or not, as long as it is kept. */
@@ -197,6 +197,30 @@ async function revokeWhere(trx: Trx, whose: RawBuilder<unknown>, why: RevokedFor
     update grants g set revoked_at = ${now}, revoked_for = ${why} from held
     where g.expires_bucket = held.expires_bucket and g.grant_id = held.grant_id`.execute(trx);
   return Number(numAffectedRows);
+}
+
+/** Has a client anything that it was granted and that still gives? */
+export async function areLive(db: Db, client_id: string, now: Date): Promise<boolean> {
+  const live = await db
+    .selectFrom('grants')
+    .select('grant_id')
+    .where('client_id', '=', client_id)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', now)
+    .limit(1)
+    .executeTakeFirst();
+  return live !== undefined;
+}
+
+/** Of what was granted to a client before that was noted: it had to prove who it is. */
+export async function markConfidential(trx: Trx, client_id: string): Promise<void> {
+  await trx
+    .updateTable('grants')
+    .set({ confidential: true })
+    .where('client_id', '=', client_id)
+    .where('revoked_at', 'is', null)
+    .where('confidential', 'is', null)
+    .execute();
 }
 
 /** Takes a scope out of every grant; one that had no other is revoked. Returns how many had it. */

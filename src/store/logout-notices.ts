@@ -10,8 +10,8 @@ export type LogoutNotice = Selectable<Database['logout_notices']>;
 export async function enqueue(trx: Trx, sids: readonly string[], now: Date): Promise<void> {
   if (sids.length === 0) return;
   await sql`
-    insert into logout_notices (client_id, sub, sid, next_at, created_at)
-    select distinct g.client_id, g.sub, g.sid, ${now}::timestamptz, ${now}::timestamptz
+    insert into logout_notices (client_id, sub, sid, sector, next_at, created_at)
+    select distinct g.client_id, g.sub, g.sid, g.sector, ${now}::timestamptz, ${now}::timestamptz
     from grants g join clients c using (client_id)
     where g.sid = any(${sids}::text[]) and g.expires_at > ${now} and c.backchannel_logout_uri is not null
       and c.disabled_at is null`.execute(trx);

@@ -8,10 +8,12 @@ import {
   besides,
   GIVEN,
   GRANTED,
+  isForProof,
   isOnTerms,
   NO_NONCE,
   PERSON,
   type GrantedToPerson,
+  type Proof,
   type Spending,
 } from './granted.ts';
 import type { Grant } from './grants.ts';
@@ -23,7 +25,7 @@ import { prepared, type Prepared } from './prepared.ts';
 import type { Database } from './schema.ts';
 
 /** What a request to refresh presents, and what it is to be given. */
-export interface Rotation {
+export interface Rotation extends Proof {
   token: HandleKey;
   client_id: string;
   /** Narrowing: must lie within the grant. */
@@ -43,7 +45,7 @@ const isGood = (r: Rotation, now: Date): Prepared => prepared`
   t.used_at is null and t.expires_at > ${now}
   -- In words that no index has: before there are statistics, the planner would read every live grant, or every
   -- one of the client, instead of the one that is meant.
-  and g.client_id is not distinct from ${r.client_id}
+  and g.client_id is not distinct from ${r.client_id} and ${isForProof(r)}
   and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now}
   and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource
   and coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[]`;
@@ -118,7 +120,7 @@ export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date
     where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
       and t.used_at > ${used_after} and t.retry_key is not null
       and next.used_at is null and next.expires_at > ${now}
-      and g.client_id = ${r.client_id} and g.revoked_at is null and g.expires_at > ${now}
+      and g.client_id = ${r.client_id} and ${isForProof(r)} and g.revoked_at is null and g.expires_at > ${now}
     for share of t`,
     { table: 'refresh_tokens', row: r.token },
   );
@@ -127,7 +129,16 @@ export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date
 
 /** `ready`: nothing stands in its way, it can be rotated on other terms. */
 export type RefreshRefusal =
-  'unknown' | 'other_client' | 'scope' | 'other_scope' | 'resource' | 'reuse' | 'expired' | 'revoked' | 'ready';
+  | 'unknown'
+  | 'other_client'
+  | 'unproven'
+  | 'scope'
+  | 'other_scope'
+  | 'resource'
+  | 'reuse'
+  | 'expired'
+  | 'revoked'
+  | 'ready';
 
 /** What is known of a token that was not rotated, for whoever runs the server. */
 export interface FoundToken {
@@ -154,6 +165,7 @@ export async function explain(db: Db, r: Rotation, now: Date): Promise<FoundToke
     select t.grant_id, g.client_id, g.sub, t.used_at, least(t.expires_at, g.expires_at) as expires_at,
       g.revoked_at, g.revoked_for, g.scope, g.resource, case
       when g.client_id <> ${r.client_id} then 'other_client'
+      when not ${isForProof(r)} then 'unproven'
       when t.used_at is not null then 'reuse'
       when g.revoked_at is not null then 'revoked'
       when t.expires_at <= ${now} or g.expires_at <= ${now} then 'expired'
@@ -169,7 +181,7 @@ export async function explain(db: Db, r: Rotation, now: Date): Promise<FoundToke
 }
 
 /** What is said of a refresh token that would work now. Times of the token, not of its grant. */
-export interface LiveToken extends Pick<Grant, 'grant_id' | 'client_id' | 'sub' | 'scope'> {
+export interface LiveToken extends Pick<Grant, 'grant_id' | 'client_id' | 'sub' | 'scope' | 'sector'> {
   iat: Date;
   exp: Date;
 }
@@ -179,7 +191,7 @@ export async function findLive(db: Db, token: HandleKey, now: Date): Promise<Liv
   const [live] = await read(
     db,
     prepared<LiveToken>`
-    select g.grant_id, g.client_id, g.sub, g.scope, t.created_at as iat, t.expires_at as exp
+    select g.grant_id, g.client_id, g.sub, g.scope, g.sector, t.created_at as iat, t.expires_at as exp
     from refresh_tokens t join grants g using (expires_bucket, grant_id)
     where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}
       and ${around('refresh_tokens', 't.expires_bucket', token.expires_bucket, now)}

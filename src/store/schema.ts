@@ -142,6 +142,7 @@ export interface Database {
     scope: string[];
     resource: string[];
     poll_interval: number;
+    confidential: Nullable<boolean>;
     polled_at: Nullable<Date>;
     grant_id: Nullable<string>;
     denied_at: Nullable<Date>;
@@ -163,6 +164,8 @@ export interface Database {
     amr: string[];
     offline: boolean;
     requested_claims: Json<Nullable<ClaimsRequest>>;
+    sector: Nullable<string>;
+    confidential: Nullable<boolean>;
     created_at: Date;
     expires_at: Date;
     revoked_at: Nullable<Date>;
@@ -227,6 +230,7 @@ export interface Database {
     client_id: string;
     sub: string;
     sid: string;
+    sector: Nullable<string>;
     attempts: number;
     next_at: Date;
     dead_at: Nullable<Date>;

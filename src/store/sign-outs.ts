@@ -50,15 +50,16 @@ export interface Told {
   client_name: string | null;
   frontchannel_logout_uri: string | null;
   sid: string;
+  sector: string | null;
 }
 
 /** Every client that was granted something under these sessions and wants to be told. */
 export async function told(db: Db, { sids, created_at }: SignOut): Promise<Told[]> {
   const { rows } = await sql<Told>`
-    select distinct c.client_id, c.client_name, c.frontchannel_logout_uri, g.sid
+    select distinct c.client_id, c.client_name, c.frontchannel_logout_uri, g.sid, g.sector
     from grants g join clients c using (client_id)
     where g.sid = any(${sids}::text[]) and g.expires_at > ${created_at} and c.disabled_at is null
       and (c.frontchannel_logout_uri is not null or c.backchannel_logout_uri is not null)
-    order by c.client_id, g.sid limit ${LIMIT}`.execute(db);
+    order by c.client_id, g.sid, g.sector limit ${LIMIT}`.execute(db);
   return rows;
 }

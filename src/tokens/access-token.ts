@@ -59,7 +59,7 @@ export async function makeAccessToken(
   const claims = {
     ...person?.access_token_claims,
     iss: deps.config.ISSUER,
-    sub: person ? subjectFor(deps, client, sub) : sub,
+    sub: person ? subjectFor(deps, person.sector, sub) : sub,
     // One string unless several were asked for: many verifiers trip over an array.
     aud: aud.length === 1 ? aud[0]! : aud,
     client_id: client.client_id,

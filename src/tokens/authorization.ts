@@ -9,6 +9,8 @@ export interface PersonAuthorization {
   /** All that the grant holds, of which this is for a part. */
   granted: { scope: readonly string[]; resource: readonly string[] };
   grant_expires_at: Date;
+  /** The sector in which the client is told who this is. */
+  sector: string;
   sid: string;
   auth_time: Date;
   acr: string;

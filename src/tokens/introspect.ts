@@ -2,6 +2,7 @@
 import type { Deps } from '../deps.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { formatScope, scopeOpenTo } from '../protocol/scope.ts';
+import { sectorOf, sectorOfGrant } from '../protocol/sector.ts';
 import type { Client } from '../store/clients.ts';
 import { readHandle } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
@@ -31,7 +32,7 @@ export async function introspect(deps: Needs, client: Client, token: string, now
   return {
     active: true,
     iss: deps.config.ISSUER,
-    sub: subjectFor(deps, client, refresh.sub),
+    sub: subjectFor(deps, sectorOfGrant(refresh, client), refresh.sub),
     client_id: refresh.client_id,
     scope: formatScope(scope),
     iat: numericDate(refresh.iat),
@@ -47,7 +48,7 @@ async function mayIntrospect({ directory }: Needs, client: Client, token: Presen
 }
 
 async function describeAccessToken(deps: Needs, token: PresentedToken): Promise<Introspection> {
-  const { format: _format, requested_claims: _claims, scope, aud, sub, ...claims } = token;
+  const { format: _format, requested_claims: _claims, sector, scope, aud, sub, ...claims } = token;
   // As the token's own client is told, whoever asks: an API must not learn what its caller may not.
   const client = await deps.directory.client(token.client_id);
   // Deleted this very moment: nobody else is told the real subject.
@@ -56,7 +57,7 @@ async function describeAccessToken(deps: Needs, token: PresentedToken): Promise<
     active: true,
     iss: deps.config.ISSUER,
     // A machine is its own client's id everywhere.
-    sub: client && token.gid !== undefined ? subjectFor(deps, client, sub) : sub,
+    sub: client && token.gid !== undefined ? subjectFor(deps, sector ?? sectorOf(client), sub) : sub,
     ...claims,
     ...(scope.length > 0 && { scope: formatScope(scope) }),
     aud: aud.length === 1 ? aud[0] : aud,

@@ -1,6 +1,7 @@
 /** Logout tokens (OpenID Connect Back-Channel Logout §2.4): told to a client, about one session. */
 import type { Deps } from '../deps.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
+import { sectorOfGrant } from '../protocol/sector.ts';
 import type { Client } from '../store/clients.ts';
 import { NESTED, sealFor } from './encryption.ts';
 import { sidFor, subjectFor } from './subject.ts';
@@ -13,21 +14,22 @@ const LIFE = 120;
 export async function issueLogoutToken(
   { config, keys, clientKeys, random }: Pick<Deps, 'config' | 'keys' | 'clientKeys' | 'random'>,
   client: Client,
-  { sub, sid }: { sub: string; sid: string },
+  notice: { sub: string; sid: string; sector: string | null },
   now: Date,
 ): Promise<string> {
   const alg = client.id_token_signed_response_alg;
   const iat = numericDate(now);
+  const sector = sectorOfGrant(notice, client);
   // There is no nonce: it would make this an ID token to a careless reader.
   const claims = {
     iss: config.ISSUER,
-    sub: subjectFor({ keys }, client, sub),
+    sub: subjectFor({ keys }, sector, notice.sub),
     aud: client.client_id,
     iat,
     exp: iat + LIFE,
     jti: random(16).toString('base64url'),
     events: { [EVENT]: {} },
-    sid: sidFor({ keys }, client, sid),
+    sid: sidFor({ keys }, sector, notice.sid),
   };
   const seal = await sealFor({ clientKeys }, client, 'id_token');
   const signed = await keys.sign(claims, { typ: 'logout+jwt', alg }, now);

@@ -1,17 +1,16 @@
-/** Who a person, and which session, is towards a client (OpenID Connect Core §8). Everything of ours keeps the real names. */
+/**
+ * Who a person, and which session, is in a sector (OpenID Connect Core §8): that of the grant, whatever has become of its
+ * client since. Everything of ours keeps the real names.
+ */
 import type { Deps } from '../deps.ts';
-import { sectorOf, type SectorOf } from '../protocol/sector.ts';
+import { PUBLIC_SECTOR } from '../protocol/sector.ts';
 
 type Needs = Pick<Deps, 'keys'>;
 
-/** The `sub` a client is told. */
-export const subjectFor = ({ keys }: Needs, client: SectorOf, sub: string): string => {
-  const sector = sectorOf(client);
-  return sector === undefined ? sub : keys.pseudonym('sub', sector, sub);
-};
+/** The `sub` that is told there. */
+export const subjectFor = ({ keys }: Needs, sector: string, sub: string): string =>
+  sector === PUBLIC_SECTOR ? sub : keys.pseudonym('sub', sector, sub);
 
-/** The `sid` a client is told: one that two sectors share would say what their subjects do not. */
-export const sidFor = ({ keys }: Needs, client: SectorOf, sid: string): string => {
-  const sector = sectorOf(client);
-  return sector === undefined ? sid : keys.pseudonym('sid', sector, sid);
-};
+/** The `sid` that is told there: one that two sectors share would say what their subjects do not. */
+export const sidFor = ({ keys }: Needs, sector: string, sid: string): string =>
+  sector === PUBLIC_SECTOR ? sid : keys.pseudonym('sid', sector, sid);

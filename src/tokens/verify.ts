@@ -39,6 +39,8 @@ export interface PresentedToken {
   amr?: string[] | undefined;
   /** Claims that its grant was asked for by name: for userinfo, and nobody else's affair. */
   requested_claims?: ClaimsRequest | null | undefined;
+  /** In which its client is told who somebody is, as its grant noted it. */
+  sector?: string | null | undefined;
   /** RFC 9068 §2.2.3.1: of a JWT as it says, of an opaque token as of now. */
   groups?: string[] | undefined;
   roles?: string[] | undefined;
@@ -171,7 +173,11 @@ async function verifyJwt(deps: Needs, token: string, now: Date): Promise<Present
 
 /** The token names the person as its client is told; the grant knows who that is. */
 const asItsGrantHasIt = (deps: Needs, claims: PresentedToken, grant: grants.LiveGrant): PresentedToken | undefined =>
-  withinGrant(deps, { ...claims, sub: grant.sub, requested_claims: grant.requested_claims }, grant);
+  withinGrant(
+    deps,
+    { ...claims, sub: grant.sub, requested_claims: grant.requested_claims, sector: grant.sector },
+    grant,
+  );
 
 /** Checks signature, type, issuer and expiry, nothing that needs the store. `sub` is as the token says it. */
 export async function readAccessTokenJwt(
@@ -261,6 +267,7 @@ async function verifyOpaque(
     acr: row.acr ?? undefined,
     amr: row.amr ?? undefined,
     requested_claims: row.requested_claims,
+    sector: row.granted?.sector,
     ...(row.member && membershipsAt(aud, row.member, await deps.directory.resources())),
   };
   return row.granted ? withinGrant(deps, presented, row.granted) : presented;

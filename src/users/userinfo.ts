@@ -4,6 +4,7 @@ import { MEMBERSHIP_CLAIMS, type Claims } from '../protocol/claims.ts';
 import { insufficientScope, invalidToken, type OAuthError } from '../protocol/error.ts';
 import { listOf } from '../protocol/redaction.ts';
 import { OPENID, scopeOpenTo } from '../protocol/scope.ts';
+import { sectorOf } from '../protocol/sector.ts';
 import { membershipsFor } from '../tokens/memberships.ts';
 import { subjectFor } from '../tokens/subject.ts';
 import { userinfoFor } from '../tokens/userinfo-token.ts';
@@ -49,7 +50,12 @@ export async function userinfo(deps: Needs, access_token: string, now: Date): Pr
   if (token.client_id === BUILT_IN_CLIENT) return { ...claims, sub: user.sub };
   // Deleted this very moment: nobody else is told the real subject.
   if (!client) throw invalidToken('the access token is not valid');
-  return userinfoFor(deps, client, { ...claims, sub: subjectFor(deps, client, user.sub) }, now);
+  return userinfoFor(
+    deps,
+    client,
+    { ...claims, sub: subjectFor(deps, token.sector ?? sectorOf(client), user.sub) },
+    now,
+  );
 }
 
 const whose = ({ client_id, sub }: PresentedToken): Pick<PresentedToken, 'client_id' | 'sub'> => ({ client_id, sub });

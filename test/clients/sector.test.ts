@@ -1,11 +1,24 @@
 /** sector_identifier_uri and who needs one: OpenID Connect Core §8.1, Registration §5. */
 import type { LightMyRequestResponse } from 'fastify';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { decodeJwt } from 'jose';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { updateClient } from '../../src/clients/register.ts';
+import { deliverNotices } from '../../src/sessions/notices.ts';
 import { clientMetadata, type ClientMetadataInput } from '../../src/protocol/client-metadata.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aNetwork } from '../support/encryption.ts';
-import { aClient, BY } from '../support/fixtures.ts';
+import {
+  aClient,
+  aUser,
+  BY,
+  credentials,
+  formTokenOf,
+  postForm,
+  signIn,
+  someTokens,
+  userinfo,
+  type AClient,
+} from '../support/fixtures.ts';
 
 const A = 'https://a.example.test/callback';
 const B = 'https://b.example.test/callback';
@@ -83,15 +96,15 @@ test('decided: a stranger who names others’ redirect URIs is told nobody’s s
     expect((await post(document)).statusCode).toBe(201);
   }
   // Nor by a change of mind.
-  const made = (await post({ redirect_uris: [A], subject_type: 'pairwise' })).json<Record<string, string>>();
+  const pairwise = { redirect_uris: [A], subject_type: 'pairwise', sector_identifier_uri: SECTOR };
+  const made = (await post(pairwise)).json<Record<string, string>>();
   const changed = await at.app.inject({
     method: 'PUT',
     url: `/register/${made['client_id']}`,
     headers: { authorization: `Bearer ${made['registration_access_token']}` },
     payload: {
       client_id: made['client_id'],
-      redirect_uris: [A],
-      subject_type: 'pairwise',
+      ...pairwise,
       grant_types: [device, 'authorization_code'],
     },
   });
@@ -174,4 +187,96 @@ test('an operator’s change is checked alike, and may leave the sector', async 
   await expect(update({ redirect_uris: [A, B], sector_identifier_uri: undefined })).rejects.toThrow('is needed');
   const left = await update({ subject_type: 'public', redirect_uris: [A, B], sector_identifier_uri: undefined });
   expect(left).not.toHaveProperty('sector_identifier_uri');
+});
+
+describe('OpenID Connect Core §8.1: who registers itself proves its sector', () => {
+  const EVIL = 'https://evil.example.test/logout';
+  const pairwise = { redirect_uris: [A], subject_type: 'pairwise', sector_identifier_uri: SECTOR };
+  const put = (made: Document, payload: Document): Promise<LightMyRequestResponse> =>
+    at.app.inject({
+      method: 'PUT',
+      url: `/register/${String(made['client_id'])}`,
+      headers: { authorization: `Bearer ${String(made['registration_access_token'])}` },
+      payload: { client_id: made['client_id'], ...payload },
+    });
+  const asClient = (made: Document): AClient => ({
+    client_id: String(made['client_id']),
+    client_secret: String(made['client_secret']),
+    redirect_uri: A,
+  });
+
+  test('a redirect URI alone, which may be anybody’s, proves none', async () => {
+    documents[SECTOR] = [A];
+    const answer = await post({ redirect_uris: [A], subject_type: 'pairwise' });
+    expect([answer.statusCode, answer.json()]).toEqual([
+      400,
+      expect.objectContaining({ error: 'invalid_client_metadata' }),
+    ]);
+    expect(answer.body).toContain('sector_identifier_uri');
+    expect((await post(pairwise)).statusCode).toBe(201);
+    const made = (await post({ redirect_uris: [A] })).json<Document>();
+    expect((await put(made, { redirect_uris: [A], subject_type: 'pairwise' })).statusCode).toBe(400);
+  });
+
+  test('nor is a back-channel address beside foreign redirect URIs told their subjects', async () => {
+    documents[SECTOR] = [A];
+    const refused = await post({ ...pairwise, backchannel_logout_uri: EVIL });
+    expect([refused.statusCode, refused.json()]).toEqual([
+      400,
+      expect.objectContaining({ error: 'invalid_client_metadata' }),
+    ]);
+    for (const uri of ['https://a.example.test/logout', 'https://sector.example.test/logout']) {
+      const made = await post({ ...pairwise, backchannel_logout_uri: uri });
+      expect(made.statusCode).toBe(201);
+      const changed = await put(made.json<Document>(), { ...pairwise, backchannel_logout_uri: EVIL });
+      expect(changed.json()).toMatchObject({ error: 'invalid_client_metadata' });
+    }
+    // Whoever is told the public subject is told it anywhere; and operators say for themselves what is theirs.
+    expect((await post({ redirect_uris: [A], backchannel_logout_uri: EVIL })).statusCode).toBe(201);
+    const own = { ...pairwise, subject_type: 'pairwise', backchannel_logout_uri: EVIL } as const;
+    expect(await aClient(at, own)).toBeTruthy();
+  });
+
+  test('a sub of one sector goes to no address that came to be in another', async () => {
+    documents[SECTOR] = [A];
+    const made = (
+      await post({ ...pairwise, backchannel_logout_uri: 'https://a.example.test/logout' })
+    ).json<Document>();
+    const user = await aUser(at);
+    const browser = await signIn(at, user);
+    await someTokens(at, { client: asClient(made), user, browser, parameters: { scope: 'openid offline_access' } });
+    await browser.post('/logout', { action: 'logout', form_token: formTokenOf(await browser.get('/logout')) });
+    const notices = at.deps.db.selectFrom('logout_notices').selectAll().where('sub', '=', user.sub);
+    expect(await notices.execute()).toMatchObject([{ sector: 'sector.example.test', attempts: 0 }]);
+    // As a server of before this rule could still write it.
+    const moved = { backchannel_logout_uri: EVIL, sector_identifier_uri: null, redirect_uris: [EVIL] };
+    await at.deps.db.updateTable('clients').set(moved).where('client_id', '=', asClient(made).client_id).execute();
+    at.deps.directory.clear();
+    const before = network.asked.length;
+    await deliverNotices(at.deps);
+    expect(network.asked.slice(before)).toEqual([]);
+    expect(await notices.execute()).toMatchObject([{ attempts: 1, last_failure: expect.stringContaining('sector') }]);
+  });
+
+  test('with authorizations it cannot leave its sector, nor be told the public subject', async () => {
+    const OTHER = 'https://other.example.test/uris.json';
+    documents[SECTOR] = [A];
+    documents[OTHER] = [A];
+    let made = (await post(pairwise)).json<Document>();
+    const client = asClient(made);
+    const { tokens } = await someTokens(at, { client, parameters: { scope: 'openid offline_access' } });
+    const { sub } = decodeJwt(tokens.id_token);
+    for (const change of [{ subject_type: 'public' }, { sector_identifier_uri: OTHER }]) {
+      const answer = await put(made, { ...pairwise, ...change });
+      expect(answer.json()).toMatchObject({ error: 'invalid_client_metadata' });
+      expect(answer.body).toContain(Object.keys(change)[0]!);
+    }
+    const kept = await put(made, { ...pairwise, client_name: 'Another name' });
+    expect(kept.statusCode).toBe(200);
+    made = { ...made, ...kept.json<Document>() };
+    at.deps.directory.clear();
+    expect((await userinfo(at, tokens.access_token)).json()).toMatchObject({ sub });
+    await postForm(at, '/revoke', { token: tokens.access_token, ...credentials(client) });
+    expect((await put(made, { ...pairwise, sector_identifier_uri: OTHER })).statusCode).toBe(200);
+  });
 });

@@ -238,6 +238,7 @@ describe('with partitions, from the code to the last day', () => {
       client_id: client.client_id,
       resource: [],
       open_scopes: ['openid'],
+      proven: true,
       memberships: { scope: [], resource: [] },
     };
     const given = { hash: sha256('given'), expires_at: now };

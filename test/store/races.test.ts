@@ -211,6 +211,8 @@ describe('a code issued while its session ends gives nothing', () => {
         acr: '1',
         offline: false,
         requested_claims: null,
+        sector: '',
+        confidential: true,
       },
       redirect_uri: client.redirect_uri,
       registered_uri: client.redirect_uri,

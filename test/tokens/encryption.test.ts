@@ -296,7 +296,7 @@ describe('OpenID Connect Core §5.3.2: userinfo', () => {
 test('Back-Channel Logout §2.4, §2.6: logout tokens are encrypted as ID tokens are, iss in the header', async () => {
   const of = await client({ id_token_encrypted_response_alg: 'ECDH-ES', jwks: jwksOf(ec.jwk) });
   const row = (await at.deps.directory.client(of.client_id))!;
-  const token = await issueLogoutToken(at.deps, row, { sub: user.sub, sid: 'a sid' }, at.clock.now());
+  const token = await issueLogoutToken(at.deps, row, { sub: user.sub, sid: 'a sid', sector: null }, at.clock.now());
   const { header, text } = await opened(token, ec.privateKey);
   expect(header).toMatchObject({ cty: 'JWT', iss: ISSUER });
   const { payload, protectedHeader } = await verified(text, of.client_id);

@@ -1,6 +1,7 @@
 /** Pairwise subjects: OpenID Connect Core §8, §17.3; everything a client is told of who somebody is. */
 import { compactVerify, decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setClientDisabled } from '../../src/clients/disabling.ts';
 import { updateClient } from '../../src/clients/register.ts';
 import { createKeyRing, ensureKeys, isSaltReadable } from '../../src/keys/index.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
@@ -225,7 +226,7 @@ describe('hints', () => {
     const { sub, sid } = decodeJwt((await tokensOf(a)).id_token);
     const grant = await at.deps.db
       .selectFrom('grants')
-      .select(['sub', 'sid'])
+      .select(['sub', 'sid', 'sector'])
       .where('client_id', '=', a.client_id)
       .where('sub', '=', user.sub)
       .orderBy('created_at', 'desc')
@@ -283,16 +284,65 @@ describe('decided: a pairwise sub is for ever', () => {
   const saltOf = async ({ deps }: TestApp): Promise<Buffer | undefined> =>
     (await deps.db.selectFrom('salts').select('sealed').executeTakeFirst())?.sealed;
 
-  test('an operator may change the type of subject: old access tokens go on, old hints ask again', async () => {
+  test('OpenID Connect Core §8: whom people have authorized stays in its sector; where nobody has, old hints ask again', async () => {
     const of = await aClient(at, { skip_consent: true, redirect_uris: ['https://c.example.test/callback'] });
     const before = await tokensOf(of);
-    await updateClient(at.deps, of.client_id, { subject_type: 'pairwise' }, BY, at.clock.now());
-    at.deps.directory.clear();
+    const update = async (changes: Partial<ClientMetadataInput>): Promise<unknown> => {
+      const updated = await updateClient(at.deps, of.client_id, changes, BY, at.clock.now());
+      at.deps.directory.clear();
+      return updated;
+    };
+    await expect(update({ subject_type: 'pairwise' })).rejects.toThrow('cannot change the sector of a client');
+    expect((await userinfo(at, before.access_token)).json()).toMatchObject({ sub: user.sub });
+    // Nothing hinders any other change.
+    expect(await update({ client_name: 'Another' })).toMatchObject({ client_name: 'Another' });
+    for (const disabled of [true, false]) {
+      await setClientDisabled(at.deps, of.client_id, disabled, BY, at.clock.now());
+    }
+    expect(await update({ subject_type: 'pairwise' })).toMatchObject({ subject_type: 'pairwise' });
     const sub = await subOf(of);
     expect(sub).not.toBe(user.sub);
-    expect((await userinfo(at, before.access_token)).json()).toMatchObject({ sub });
     const url = authorizationUrl(ISSUER, of, { prompt: 'none', id_token_hint: before.id_token });
     expect(new URL((await browser.get(url)).headers.location!).searchParams.get('error')).toBe('login_required');
+    await expect(update({ redirect_uris: ['https://d.example.test/callback'] })).rejects.toThrow('cannot change');
+    expect(await update({ redirect_uris: ['https://c.example.test/other'] })).toBeTruthy();
+  });
+
+  test.each(['jwt', 'opaque'] as const)(
+    'races: a grant that was given while its client changed goes on in the sector in which it was given (%s)',
+    async (access_token_format) => {
+      const of = await pairwise('https://e.example.test/callback', { access_token_format });
+      const tokens = await tokensOf(of);
+      const { sub, sid } = decodeJwt(tokens.id_token);
+      // As if it had been given by a server that had not noticed.
+      await at.deps.db
+        .updateTable('clients')
+        .set({ redirect_uris: [A] })
+        .where('client_id', '=', of.client_id)
+        .execute();
+      at.deps.directory.clear();
+      expect((await userinfo(at, tokens.access_token)).json()).toMatchObject({ sub });
+      expect(await introspect(at, of, tokens.access_token)).toMatchObject({ sub });
+      expect(await introspect(at, of, tokens.refresh_token)).toMatchObject({ sub });
+      const refreshed = (await refresh(at, of, tokens.refresh_token)).json<Tokens>();
+      expect(decodeJwt(refreshed.id_token)).toMatchObject({ sub, sid });
+      expect(await introspect(at, of, refreshed.access_token)).toMatchObject({ sub });
+      const row = (await at.deps.directory.client(of.client_id))!;
+      const notice = await at.deps.db
+        .selectFrom('grants')
+        .select(['sub', 'sid', 'sector'])
+        .where('client_id', '=', of.client_id)
+        .executeTakeFirstOrThrow();
+      expect(decodeJwt(await issueLogoutToken(at.deps, row, notice, at.clock.now()))).toMatchObject({ sub, sid });
+    },
+  );
+
+  test('N-1: of a grant from before that was noted, the client says the sector', async () => {
+    const tokens = await tokensOf(a);
+    await at.deps.db.updateTable('grants').set({ sector: null }).where('client_id', '=', a.client_id).execute();
+    const { sub } = decodeJwt(tokens.id_token);
+    expect((await userinfo(at, tokens.access_token)).json()).toMatchObject({ sub });
+    expect(decodeJwt((await refresh(at, a, tokens.refresh_token)).json<Tokens>().id_token)).toMatchObject({ sub });
   });
 });
 
