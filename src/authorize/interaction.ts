@@ -78,6 +78,9 @@ async function refuse(deps: Needs, opened: Opened, { target, refusal, silent }: 
 export const alreadyAnswered = (): OAuthError =>
   invalidRequest('this request was answered already', { check: 'interaction', expected: 'one answer to a request' });
 
+/** Is it that an answer was given before, and not that by today's rows there may be none? */
+export const isAnswered = ({ failed }: OAuthError): boolean => ['interaction', 'user_code'].includes(failed.check);
+
 /** The person chose to go on as one of those signed in; returns whose session that is. Nobody else can be chosen. */
 export async function selectAccount(
   deps: Needs,

@@ -144,6 +144,7 @@ describe('RFC 6749 §3.1.2.3: the statement that writes a code reads today’s r
       await happen();
       const answer = await goOn();
       expect([outcomeOf(answer), await codes()]).toEqual([outcome, 0]);
+      expect(answer.body).not.toContain('answered already');
     },
   );
 

@@ -1,6 +1,6 @@
 /** GET /interaction/{id}: goes on from where a request stands. Every page of a request posts to itself and returns here. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { alreadyAnswered, open, resume, type Opened } from '../../authorize/interaction.ts';
+import { alreadyAnswered, isAnswered, open, resume, type Opened } from '../../authorize/interaction.ts';
 import type { Step } from '../../authorize/next-step.ts';
 import { accessDenied, invalidRequest, OAuthError } from '../../protocol/error.ts';
 import type { LiveSession } from '../../sessions/index.ts';
@@ -21,7 +21,7 @@ export function interaction(app: FastifyInstance, context: Context): void {
       try {
         return deliver(context, request, reply, await resume(context.deps, opened, requesterOf(request)));
       } catch (error) {
-        throw error instanceof OAuthError ? answered(opened) : error;
+        throw error instanceof OAuthError && isAnswered(error) ? answered(opened) : error;
       }
     },
   });
