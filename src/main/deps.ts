@@ -62,6 +62,7 @@ export async function openDeps(config: Config, connection: Connection, manner: M
     connectTimeout: config.DATABASE_CONNECT_TIMEOUT * 1000,
     statementTimeout: config.DATABASE_STATEMENT_TIMEOUT * 1000,
     onError,
+    onAbandoned: (isCancelled) => watched.metrics.abandoned(isCancelled ? 'cancelled' : 'unreachable'),
     onStatement: watched.tracing?.statement,
   });
   const clock = followDatabase(db, watched.metrics, manner.watched && log);

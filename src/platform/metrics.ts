@@ -17,6 +17,8 @@ export interface Metrics {
   queued(): () => void;
   /** Our clock was compared with the database's: by how many seconds they differed, and what came of it. */
   compared(seconds: number, outcome: string): void;
+  /** A statement was given up whose outcome is not known: was the database told to stop it? */
+  abandoned(outcome: 'cancelled' | 'unreachable'): void;
   /** A worker has had its turn: when it succeeded, or undefined. */
   worked(worker: string, succeeded_at: Date | undefined): void;
   /** What is read whenever somebody asks for the text. */
@@ -69,6 +71,7 @@ export const silence: Metrics = {
   issued() {},
   queued: () => () => {},
   compared() {},
+  abandoned() {},
   worked() {},
   watch() {},
   snapshot: async () => [],

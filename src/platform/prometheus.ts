@@ -72,6 +72,11 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
     'Comparisons of the two clocks: agreed, followed (by seconds), doubted (by more than a minute), set.',
     'outcome',
   );
+  const abandonments = counter(
+    'postern_database_abandoned_total',
+    'Statements that were given up without knowing what became of them: cancelled, or nobody there to be told.',
+    'outcome',
+  );
   const pool = gauge('postern_db_pool_connections', 'Connections to the database.', 'state');
   const poolWaiting = gauge('postern_db_pool_waiting', 'Requests waiting for a connection.');
   const hashing = gauge('postern_passwords_hashing', 'Passwords being hashed.');
@@ -141,6 +146,7 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
       clockOffset.set(seconds);
       clockReadings.inc({ outcome });
     },
+    abandoned: (outcome) => abandonments.inc({ outcome }),
     worked(worker, succeeded_at) {
       turns.inc({ worker, outcome: succeeded_at ? 'success' : 'failure' });
       if (succeeded_at) successes.set({ worker }, succeeded_at.getTime() / 1000);

@@ -1,5 +1,6 @@
 /** One connection to Postgres: at which of several hosts, within which limits, and whether it can be written to. */
 import pg from 'pg';
+import { cancel } from './cancel.ts';
 import type { Gate } from './gate.ts';
 import { isSilence, noConnection } from './unavailable.ts';
 
@@ -27,6 +28,8 @@ const EARLIER = 8;
 const IDLE_IN_TRANSACTION_MS = 5000;
 /** Milliseconds for a goodbye. Nobody hears it where a connection was lost without a word. */
 const GOODBYE_MS = 1000;
+/** Milliseconds that Postgres has for stopping what it was asked to stop. */
+const ABANDONED_MS = 30_000;
 /** Within so many milliseconds connections are distrusted once: all of them say so, one after the other. */
 const DISTRUST_MS = 1000;
 const READ_ONLY = '25006';
@@ -80,6 +83,8 @@ export class Session extends pg.Client {
   readonly #place: pg.ClientConfig;
   readonly #limits: Limits;
   readonly bornAt = performance.now();
+  /** Was its last statement given up? */
+  isAbandoned = false;
   /** Is there somebody between us and Postgres who answers for several (a pooler)? */
   isPooled = false;
 
@@ -98,15 +103,20 @@ export class Session extends pg.Client {
     this.#limits = limits;
     // One that breaks in use may say so twice: first to its query, then to nobody, which would end the process.
     this.on('error', () => {});
-    // Of a statement whose caller waits for a callback, that caller says it (the pool's `release`).
+    const hear = (error: unknown): void => {
+      if (!isSilence(error)) return;
+      route.distrust();
+      void this.#abandon();
+    };
     const ask = (given: unknown[]): unknown => super.query(...(given as [string]));
     const query = (...given: unknown[]): unknown => {
-      const [text] = given;
+      const [first] = given as [string | { callback?: unknown }];
+      hearCallback(first, hear);
       const answer =
-        gate && typeof text === 'string' && typeof given.at(-1) !== 'function'
-          ? gate.through(text, () => ask(given) as Promise<unknown>)
+        gate && typeof first === 'string' && typeof given.at(-1) !== 'function'
+          ? gate.through(first, () => ask(given) as Promise<unknown>)
           : ask(given);
-      if (answer instanceof Promise) answer.catch((error: unknown) => void (isSilence(error) && route.distrust()));
+      if (answer instanceof Promise) answer.catch(hear);
       return answer;
     };
     Object.assign(this, { query });
@@ -162,6 +172,20 @@ export class Session extends pg.Client {
     this.#route.leave(this.#place);
   }
 
+  /**
+   * Nobody waits for its statement any more, but Postgres may be at it still, and hold locks: it is told so. Until it is
+   * through, the connection counts.
+   */
+  async #abandon(): Promise<void> {
+    if (this.isAbandoned) return;
+    this.isAbandoned = true;
+    this.emit('abandoned');
+    const isCancelled = await cancel(this);
+    this.emit('cancelled', isCancelled);
+    if (!isCancelled) this.drop();
+    else setTimeout(() => this.drop(), ABANDONED_MS).unref();
+  }
+
   /** Ends it without a goodbye. */
   drop(): void {
     this.connection.stream.destroy();
@@ -170,8 +194,23 @@ export class Session extends pg.Client {
   override end(): Promise<void>;
   override end(callback: (error: Error) => void): void;
   override end(callback?: (error: Error) => void): Promise<void> | void {
+    if (this.isAbandoned) {
+      // pg would hang up at once, and we would not hear when Postgres is through.
+      (this.connection as unknown as { end(): void }).end();
+      return callback === undefined ? Promise.resolve() : process.nextTick(callback);
+    }
     const late = setTimeout(() => this.drop(), GOODBYE_MS).unref();
     this.once('end', () => clearTimeout(late));
     return callback === undefined ? super.end() : super.end(callback);
   }
+}
+
+/** A query of its own kind is told by its callback how it ended. */
+function hearCallback(query: string | { callback?: unknown } | undefined, hear: (error: unknown) => void): void {
+  if (typeof query !== 'object' || typeof query.callback !== 'function') return;
+  const told = query.callback as (...answer: unknown[]) => void;
+  query.callback = (error: unknown, ...rest: unknown[]) => {
+    hear(error);
+    told(error, ...rest);
+  };
 }

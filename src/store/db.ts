@@ -16,6 +16,8 @@ export interface PoolOptions {
   max: number;
   /** Called when an idle connection breaks; without a listener that would end the process. */
   onError?: (error: Error) => void;
+  /** Called when a statement was given up that Postgres may be at still: could it be told to stop? */
+  onAbandoned?: (isCancelled: boolean) => void;
   /** Called after every statement with its text, which has places for its parameters, not their values. */
   onStatement?: ((sql: string, ms: number, failed: boolean) => void) | undefined;
   /** Milliseconds until a connection has to be there. */
@@ -50,6 +52,7 @@ export function openDb(connection: Connection, options: PoolOptions): Db {
     heartbeat: options.heartbeat ?? HEARTBEAT_MS,
     lifetime: options.lifetime ?? LIFETIME_S,
     onError: onError ?? (() => {}),
+    onAbandoned: options.onAbandoned ?? (() => {}),
   });
   const db = new Kysely<Database>({
     dialect: new PostgresDialect({ pool }),

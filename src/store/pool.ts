@@ -14,6 +14,8 @@ export interface Terms extends Limits {
   /** Seconds after which a connection is replaced by a new one. */
   lifetime: number;
   onError: (error: Error) => void;
+  /** Called when a statement was given up that Postgres may be at still: could it be told to stop? */
+  onAbandoned: (isCancelled: boolean) => void;
 }
 
 /** Milliseconds that a look at an idle connection may take. */
@@ -26,6 +28,7 @@ export class Pool extends pg.Pool {
   readonly #route: Route;
   readonly #terms: Terms;
   readonly #heart: NodeJS.Timeout | undefined;
+  #abandoned = 0;
 
   /** What is locked holds few of the connections. */
   readonly gate: Gate;
@@ -49,6 +52,7 @@ export class Pool extends pg.Pool {
     this.#terms = terms;
     this.on('error', terms.onError);
     this.on('release', (error: unknown) => this.#hear(error));
+    this.on('connect', (client) => this.#watch(client));
     if (terms.heartbeat > 0) this.#heart = setInterval(() => void this.#beat(), terms.heartbeat).unref();
   }
 
@@ -66,8 +70,8 @@ export class Pool extends pg.Pool {
       try {
         const client = await super.connect();
         const session = client as unknown as Session;
-        if (this.#route.trusts(session)) return client;
-        session.drop();
+        if (this.#route.trusts(session) && !session.isAbandoned) return client;
+        if (!session.isAbandoned) session.drop();
         client.release(true);
       } catch (error) {
         // pg's own of a connection that was too slow in the making has what happened as its cause.
@@ -95,6 +99,23 @@ export class Pool extends pg.Pool {
   /** Where one has gone silent, the others may have too: who would say so is not there. */
   #hear(error: unknown): void {
     if (isSilence(error)) this.#route.distrust();
+  }
+
+  /** One that Postgres is at still takes a place until it is gone: otherwise there would be more than `max` of them. */
+  #watch(client: pg.PoolClient): void {
+    client.once('abandoned', () => {
+      this.#abandoned += 1;
+      this.#makeRoom();
+      (client as unknown as Session).connection.once('end', () => {
+        this.#abandoned -= 1;
+        this.#makeRoom();
+      });
+    });
+    client.once('cancelled', this.#terms.onAbandoned);
+  }
+
+  #makeRoom(): void {
+    this.options.max = Math.max(1, this.#terms.max - this.#abandoned);
   }
 
   /** A connection that was lost without a word is noticed by asking. */
