@@ -26,7 +26,11 @@ export class ScopeProtected extends Error {}
 /** A resource names a client that there is not. */
 export class ClientUnknown extends Error {}
 
-const scopeToken = z.string().max(200).refine(isScopeToken, 'must be a scope token (RFC 6749 §3.3)');
+const scopeToken = z
+  .string()
+  .max(200)
+  .refine(isScopeToken, 'must be a scope token (RFC 6749 §3.3)')
+  .meta({ pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$' });
 const text = readableText(500).nullable();
 
 /** A scope as it is written. */
