@@ -1,0 +1,77 @@
+/** A connection pooler between us and Postgres: which of them is one to work with, and that it works. */
+import { afterEach, beforeAll, afterAll, describe, expect, test } from 'vitest';
+import { databaseChecks } from '../../src/cli/database-checks.ts';
+import type { Opened } from '../../src/cli/index.ts';
+import { prepareWay } from '../../src/main/database.ts';
+import { openDb, type Connection, type Db } from '../../src/store/db.ts';
+import { poolerOf } from '../../src/store/pooler.ts';
+import { testApp } from '../support/app.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { aClient, introspect, refresh, someTokens, userinfo } from '../support/fixtures.ts';
+import { startPooler, type Mode } from '../support/pooler.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+const ends: Array<() => Promise<unknown>> = [];
+afterEach(async () => {
+  for (let end = ends.pop(); end; end = ends.pop()) await end();
+});
+afterAll(() => database.close());
+
+/** Our own Postgres lets its user in by name; another one may not. */
+const isOurs = (connection: Connection): connection is Extract<Connection, { host: string }> => 'host' in connection;
+
+async function through(mode: Mode): Promise<Db | undefined> {
+  if (!isOurs(database.connection)) return undefined;
+  const pooler = await startPooler(database.connection, mode);
+  const db = openDb({ connectionString: pooler.url }, { max: 5 });
+  ends.push(pooler.close, () => db.destroy());
+  return db;
+}
+
+test('where there is none, that is seen without asking', async () => {
+  expect(await poolerOf(database.db)).toBe('none');
+});
+
+describe.each([
+  ['session', 'session', 'ok'],
+  ['transaction, with prepared statements', 'transaction', 'warning'],
+] as const)('%s', (mode, seen, level) => {
+  test('is seen, said by the doctor, and works: the whole life of a grant, statements prepared and not', async (context) => {
+    const db = await through(mode);
+    if (!db) return context.skip();
+    expect(await poolerOf(db)).toBe(seen);
+    const findings = await databaseChecks.pooler({ deps: { db } } as unknown as Opened);
+    expect(findings.map((finding) => finding.level)).toEqual([level]);
+    const warned: string[] = [];
+    const log = { warn: (said: string) => warned.push(said) } as never;
+    await prepareWay({ db, log });
+    expect(warned).toHaveLength(seen === 'session' ? 0 : 1);
+
+    const at = await testApp({ database: { ...database, db } });
+    const client = await aClient(at);
+    const all = await Promise.all(Array.from({ length: 4 }, () => someTokens(at, { client })));
+    for (const { tokens } of all) {
+      expect((await userinfo(at, tokens.access_token)).statusCode).toBe(200);
+      const refreshed = await refresh(at, client, tokens.refresh_token);
+      expect(refreshed.statusCode).toBe(200);
+      expect(await introspect(at, client, refreshed.json<{ access_token: string }>().access_token)).toMatchObject({
+        active: true,
+      });
+    }
+    await at.close();
+  });
+});
+
+test('transaction mode that loses prepared statements: the server does not start, and one sentence says why', async (context) => {
+  const db = await through('transaction');
+  if (!db) return context.skip();
+  expect(await poolerOf(db)).toBe('forgetful');
+  await expect(prepareWay({ db, log: {} as never })).rejects.toThrow(
+    /^the connection pooler before Postgres loses prepared statements: run it in session mode, or take PgBouncer 1\.21 or newer/,
+  );
+  const [finding] = await databaseChecks.pooler({ deps: { db } } as unknown as Opened);
+  expect(finding).toMatchObject({ level: 'error', message: expect.stringContaining('loses prepared statements') });
+});
