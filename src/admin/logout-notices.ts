@@ -15,7 +15,7 @@ const item = z.strictObject({
   dead_at: z.iso.datetime().describe('When it was given up'),
 });
 
-const itemOf = ({ next_at: _next_at, created_at, dead_at, ...notice }: store.LogoutNotice): Item => ({
+const itemOf = ({ next_at: _next, sector: _sector, created_at, dead_at, ...notice }: store.LogoutNotice): Item => ({
   ...notice,
   created_at: created_at.toISOString(),
   dead_at: dead_at!.toISOString(),
