@@ -23,7 +23,8 @@ export interface Steps {
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
 
-const FILES: Steps = {
+/** Those of this version. */
+export const FILES: Steps = {
   /** A look at the files: a server that starts need not load what was applied long ago. */
   async names() {
     const files = await readdir(FOLDER);

@@ -2,6 +2,7 @@
 import type { Fault } from '../fault.ts';
 import { fullDisk } from './disk.ts';
 import { failover, failoverAsynchronous, failoverStalled } from './failover.ts';
+import { blockedMigration } from './migration.ts';
 import { cut, swallowed } from './network.ts';
 import { patroniFaults } from './patroni.ts';
 import { cancelled, hung, killed, locked, stalledCommit } from './postgres.ts';
@@ -13,6 +14,7 @@ export const faults = {
   'stalled-commit': stalledCommit,
   locked,
   cancelled,
+  'blocked-migration': blockedMigration,
   'full-disk': fullDisk,
   cut,
   swallowed,
