@@ -19,8 +19,8 @@ export interface Directory {
   client(client_id: string): Promise<clients.Client | undefined>;
   /** Was there such a client when it was last asked for, a moment ago? For what cannot wait, and decides nothing. */
   knows(client_id: string): boolean;
-  scopes(): Promise<ReadonlyMap<string, scopes.Scope>>;
-  resources(): Promise<ReadonlyMap<string, resources.Resource>>;
+  scopes(): Promise<ReadonlyMap<string, scopes.KnownScope>>;
+  resources(): Promise<ReadonlyMap<string, resources.KnownResource>>;
   /** Forgets everything: after a write in this process. */
   clear(): void;
 }
@@ -57,8 +57,8 @@ export function createDirectory(db: Db, now: () => number, own: readonly resourc
 
 interface Kept {
   clients: LRUCache<string, clients.Client | typeof MISS>;
-  scopes: () => Promise<Map<string, scopes.Scope>>;
-  resources: () => Promise<Map<string, resources.Resource>>;
+  scopes: () => Promise<Map<string, scopes.KnownScope>>;
+  resources: () => Promise<Map<string, resources.KnownResource>>;
 }
 
 /** A table that is kept whole: read when it is asked for and too old, once for all who ask meanwhile. */

@@ -14,6 +14,7 @@ import { ACCESS_TOKEN_TYPS } from '../protocol/token-type.ts';
 import * as clients from '../store/clients.ts';
 import * as consents from '../store/consents.ts';
 import { transact } from '../store/db.ts';
+import * as endedNames from '../store/ended-names.ts';
 import * as grants from '../store/grants.ts';
 import * as resources from '../store/resources.ts';
 import * as scopes from '../store/scopes.ts';
@@ -87,24 +88,27 @@ export function putScope(
       throw new ScopeProtected(`of the scope ${name} only the description can change`);
     }
     await scopes.put(trx, scope);
+    if (!present) await endedNames.begin(trx, 'scope', name, now);
     await record(trx, { event: 'scope_changed', detail: { name, ...changeOf(present, scope) } }, by, now);
     return scope;
   });
 }
 
 /**
- * Deletes a scope: nobody is granted it from then on, and no grant, consent or token has it any more. A grant that had no
- * other ends. Clients and resources go on naming it, which gives nothing: a resource that named no other would take any.
- * False when there is none. @throws ScopeProtected
+ * Deletes a scope: nobody is granted it from then on, and no client, grant, consent or token has it any more, also when
+ * another is made of its name. A grant that had no other ends. Resources go on naming it, which gives nothing: one that named
+ * no other would take any. False when there is none. @throws ScopeProtected
  */
 export function removeScope(deps: Needs, name: string, by: Actor, now: Date): Promise<boolean> {
   if (isBuiltInScope(name)) throw new ScopeProtected(`the scope ${name} cannot be deleted`);
   return transact(deps.db, async (trx) => {
     const before = await scopes.find(trx, name);
     if (!(await scopes.remove(trx, name))) return false;
+    await endedNames.end(trx, 'scope', name, now);
+    const clients_changed = await clients.dropScope(trx, name, now);
     await consents.dropScope(trx, name);
     const grants_changed = await grants.dropScope(trx, name, now);
-    const detail = { name, grants_changed, ...changeOf(before, undefined) };
+    const detail = { name, clients_changed, grants_changed, ...changeOf(before, undefined) };
     await record(trx, { event: 'scope_deleted', detail }, by, now);
     return true;
   });
@@ -132,19 +136,21 @@ export function putResource(
       throw new ClientUnknown(`there is no client ${client_id}`);
     }
     await resources.put(trx, resource);
+    if (!present) await endedNames.begin(trx, 'resource', name, now);
     await record(trx, { event: 'resource_changed', detail: { name, ...changeOf(present, resource) } }, by, now);
     return resource;
   });
 }
 
 /**
- * Deletes a resource: nobody can ask for it, and tokens for it are dead. Grants lose it, and one that was for no other
+ * Deletes a resource: nobody can ask for it, and tokens for it are dead, also when another is made of its name. Grants lose it, and one that was for no other
  * ends, since without any it would be for us. False when there is none.
  */
 export function removeResource(deps: Needs, name: string, by: Actor, now: Date): Promise<boolean> {
   return transact(deps.db, async (trx) => {
     const before = await resources.find(trx, name);
     if (!(await resources.remove(trx, name))) return false;
+    await endedNames.end(trx, 'resource', name, now);
     await consents.dropResource(trx, name);
     const grants_changed = await grants.dropResource(trx, name, now);
     const detail = { name, grants_changed, ...changeOf(before, undefined) };

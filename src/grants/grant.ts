@@ -11,6 +11,7 @@ import type { GrantedToPerson, Spending } from '../store/granted.ts';
 import type { Grant as StoredGrant } from '../store/grants.ts';
 import type { Authorization } from '../tokens/authorization.ts';
 import type { Known } from '../tokens/terms.ts';
+import { secondsAfter } from '../protocol/numeric-date.ts';
 import { sectorOfGrant } from '../protocol/sector.ts';
 import { claimsFor, claimsOpenedBy, requestedClaims } from '../users/claims.ts';
 import { membershipsAt, membershipsFor } from '../tokens/memberships.ts';
@@ -102,9 +103,15 @@ export function authorizationOf(
   narrowed: Pick<Authorization, 'scope' | 'resource' | 'refresh_token'> & { nonce: string | null },
 ): Authorization {
   const { resource, nonce, refresh_token } = narrowed;
-  const { grant_id, sub, sid, auth_time, acr, amr, expires_at } = granted;
+  const { grant_id, sub, sid, auth_time, acr, amr, created_at, expires_at } = granted;
   const { scopes, resources } = known;
-  const open = openTo({ client, known });
+  // A scope that was made again meanwhile is another one than what was granted; a token of its first second is told from it
+  // by its time, a grant by not having it.
+  const isOlder = (name: string): boolean => {
+    const since = scopes.get(name)?.since ?? null;
+    return since !== null && created_at < secondsAfter(since, -1);
+  };
+  const open = openTo({ client, known }).filter((name) => !isOlder(name));
   const scope = narrowed.scope.filter((name) => open.includes(name));
   const told = { ...granted, ...membershipsFor(client, granted, resources) };
   const claims = claimsFor(told, scope, scopes);

@@ -11,7 +11,7 @@ import { prepared, type Prepared } from './prepared.ts';
 /** What a person's tokens are made from: the grant, and the person as they are now. */
 export interface GrantedToPerson extends Omit<
   Grant,
-  'expires_bucket' | 'offline' | 'confidential' | 'created_at' | 'revoked_at' | 'revoked_for'
+  'expires_bucket' | 'offline' | 'confidential' | 'revoked_at' | 'revoked_for'
 > {
   username: string;
   email: string | null;
@@ -30,10 +30,10 @@ export const arePeoples = (scope: readonly string[]): Prepared => prepared`
 /** The columns of it: of a grant `g`, of its person `u`, and all of them by name alone. */
 export const GRANTED = prepared`
   g.grant_id, g.client_id, g.sub, g.sid, g.scope, g.resource, g.auth_time, g.acr, g.amr, g.requested_claims,
-  g.sector, g.expires_at`;
+  g.sector, g.created_at, g.expires_at`;
 export const PERSON = prepared`u.username, u.email, u.email_verified, u.claims, u.updated_at`;
 export const GIVEN = prepared`
-  grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, requested_claims, sector, expires_at,
+  grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, requested_claims, sector, created_at, expires_at,
   username, email, email_verified, claims, updated_at, memberships`;
 
 /**

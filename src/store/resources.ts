@@ -6,9 +6,20 @@ import type { Database } from './schema.ts';
 
 export type Resource = Selectable<Database['resources']>;
 
+/** A resource, and since when tokens count for it: null where no other ever had its name. */
+export type KnownResource = Resource & { since?: Date | null };
+
 /** Every resource, by its identifier. */
-export const all = (db: Db): Promise<Resource[]> =>
-  db.selectFrom('resources').selectAll().orderBy('resource').execute();
+export const all = (db: Db): Promise<KnownResource[]> =>
+  db
+    .selectFrom('resources')
+    .leftJoin('ended_names', (join) =>
+      join.onRef('ended_names.name', '=', 'resources.resource').on('ended_names.kind', '=', 'resource'),
+    )
+    .selectAll('resources')
+    .select('ended_names.since')
+    .orderBy('resources.resource')
+    .execute();
 
 /** One resource. */
 export const find = (db: Db, resource: string): Promise<Resource | undefined> =>

@@ -56,6 +56,7 @@ export interface Database {
     access_token_typ: Nullable<AccessTokenTyp>;
     claims: Generated<MembershipClaim[]>;
   };
+  ended_names: { kind: 'scope' | 'resource'; name: string; since: Date };
   users: {
     sub: string;
     username: string;

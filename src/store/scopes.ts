@@ -6,8 +6,20 @@ import type { Database } from './schema.ts';
 
 export type Scope = Selectable<Database['scopes']>;
 
+/** A scope, and since when tokens count for it: null where no other ever had its name. */
+export type KnownScope = Scope & { since: Date | null };
+
 /** Every scope, by its name. */
-export const all = (db: Db): Promise<Scope[]> => db.selectFrom('scopes').selectAll().orderBy('name').execute();
+export const all = (db: Db): Promise<KnownScope[]> =>
+  db
+    .selectFrom('scopes')
+    .leftJoin('ended_names', (join) =>
+      join.onRef('ended_names.name', '=', 'scopes.name').on('ended_names.kind', '=', 'scope'),
+    )
+    .selectAll('scopes')
+    .select('ended_names.since')
+    .orderBy('scopes.name')
+    .execute();
 
 /** One scope. */
 export const find = (db: Db, name: string): Promise<Scope | undefined> =>

@@ -30,6 +30,10 @@ export async function makeAccessToken(
   // Here, so that no grant can forget it.
   const scope = scopeAt(authorization.scope, resource, known);
   const { format, ttl, typ, alg } = termsOf(deps, client, resource, known);
+  const issued_at = issuedAt(now, [
+    ...scope.map((name) => known.scopes.get(name)),
+    ...resource.map((uri) => known.resources.get(uri)),
+  ]);
   const wanted = secondsAfter(now, ttl);
   const expires_at = person ? earlier(wanted, person.grant_expires_at) : wanted;
   const jti = drawId(deps.random, expires_at);
@@ -50,7 +54,7 @@ export async function makeAccessToken(
       auth_time: person?.auth_time ?? null,
       acr: person?.acr ?? null,
       amr: person?.amr ?? null,
-      created_at: now,
+      created_at: issued_at,
       expires_at,
     };
     return { access_token: handle, jti, expires_at, row };
@@ -66,7 +70,7 @@ export async function makeAccessToken(
     // RFC 6749 §3.3: a scope has at least one token.
     ...(scope.length > 0 && { scope: formatScope(scope) }),
     jti,
-    iat: numericDate(now),
+    iat: numericDate(issued_at),
     exp: numericDate(expires_at),
     ...(person && {
       gid: person.grant_id,
@@ -81,3 +85,10 @@ export async function makeAccessToken(
   deps.tokenSizes.check(client.client_id, 'access_token', access_token);
   return { access_token, jti, expires_at, row: null };
 }
+
+/**
+ * The time in a token. In the second in which a scope or resource was made again it is the next one: by nothing else could it
+ * be told from a token that was issued for the one before.
+ */
+const issuedAt = (now: Date, names: ReadonlyArray<{ since?: Date | null } | undefined>): Date =>
+  names.reduce((latest, named) => (named?.since && named.since > latest ? named.since : latest), now);

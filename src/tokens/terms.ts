@@ -4,8 +4,8 @@ import type { SigningAlg } from '../protocol/signing-alg.ts';
 import { typFor, type AccessTokenTyp } from '../protocol/token-type.ts';
 import type { Client } from '../store/clients.ts';
 import type { TokenFormat } from '../store/clients-table.ts';
-import type { Resource } from '../store/resources.ts';
-import type { Scope } from '../store/scopes.ts';
+import type { KnownResource } from '../store/resources.ts';
+import type { KnownScope } from '../store/scopes.ts';
 
 export interface Terms {
   format: TokenFormat;
@@ -21,9 +21,9 @@ export interface Terms {
 export interface Known {
   issuer: string;
   /** By name. */
-  scopes: ReadonlyMap<string, Scope>;
+  scopes: ReadonlyMap<string, KnownScope>;
   /** By identifier. */
-  resources: ReadonlyMap<string, Resource>;
+  resources: ReadonlyMap<string, KnownResource>;
 }
 
 export const rulesOf = async ({ config, directory }: Pick<Deps, 'config' | 'directory'>): Promise<Known> => ({

@@ -125,10 +125,16 @@ async function asItsClientHasIt(deps: Needs, token: PresentedToken): Promise<Pre
     open = scopeOpenTo(client, known, isOfPerson(token) ? 'person' : 'machine');
   }
   return without(token, {
-    scope: (name) => !open.includes(name),
-    aud: (uri) => uri !== config.ISSUER && !resources.has(uri),
+    scope: (name) => !open.includes(name) || isOlder(token, known.get(name)),
+    aud: (uri) => uri !== config.ISSUER && (!resources.has(uri) || isOlder(token, resources.get(uri))),
   });
 }
+
+/** Was it issued for another scope or resource of this name, which was deleted? */
+const isOlder = ({ iat }: PresentedToken, named: { since?: Date | null } | undefined): boolean => {
+  const since = named?.since ?? null;
+  return since !== null && iat < numericDate(since);
+};
 
 /** Was it issued before its client's tokens, or those that the client had for itself, were called back? */
 export const isCalledBack = (

@@ -93,7 +93,7 @@ test('RFC 6749 §6: nor is its refresh token, also of a grant from before that w
   }
 });
 
-test('RFC 8628 §3.4: nor its device code, whenever its person decides', async () => {
+test('RFC 8628 §3.5: nor its device code, whenever its person decides', async () => {
   const of = async (): Promise<AClient> =>
     aDevice(at, { token_endpoint_auth_method: 'client_secret_basic', scope: 'openid offline_access' });
   const user = await aUser(at);

@@ -19,7 +19,6 @@ import {
   type AClient,
   type TestBrowser,
 } from '../../support/fixtures.ts';
-import { aResource } from '../../support/oauth.ts';
 import { anOperator, type Operator } from '../../support/operator.ts';
 
 const NOTES = 'https://notes.example.test';
@@ -143,14 +142,50 @@ describe.each(['jwt', 'opaque'] as const)('a client with %s tokens', (access_tok
     expect(refreshed.json()).toMatchObject({ scope: 'openid drafts:read offline_access' });
     expect((await refresh(at, client, only.tokens.refresh_token)).json()).toMatchObject({ error: 'invalid_grant' });
 
-    // Made again it is another scope: the grant does not have it, and people are asked.
+    // Made again, in the same second, it is another scope: neither client, grant nor token has it, and people are asked.
     await put('/scopes/drafts:write');
+    expect(await introspect(at, api, own)).toMatchObject({ active: true, scope: 'drafts:read' });
+    expect(await active(part)).toBe(false);
+    const denied = await postForm(at, '/token', {
+      grant_type: 'client_credentials',
+      ...credentials(service),
+      scope: 'drafts:write',
+    });
+    expect(denied.json()).toMatchObject({ error: 'invalid_scope' });
+    for (const { client_id } of [service, client]) {
+      const scope = client_id === client.client_id ? parameters.scope : 'drafts:read drafts:write';
+      expect((await operator.send('PATCH', `/clients/${client_id}`, { scope })).statusCode).toBe(200);
+    }
+    expect(await active(part)).toBe(false);
+    expect(await introspect(at, api, own)).toMatchObject({ active: true, scope: 'drafts:read' });
+    const anew = await machineToken(service, { scope: 'drafts:write' });
+    expect(await introspect(at, api, anew)).toMatchObject({ active: true, scope: 'drafts:write' });
     const { refresh_token } = refreshed.json<{ refresh_token: string }>();
     expect((await refresh(at, client, refresh_token)).json()).toMatchObject({
       scope: 'openid drafts:read offline_access',
     });
     const asked = await browser.get(authorizationUrl(browser.issuer, client, { ...parameters, prompt: 'none' }));
     expect(asked.headers.location).toContain('error=consent_required');
+  });
+
+  test('races: a scope made again is not in a grant that was being written while the other was deleted', async () => {
+    await put('/scopes/papers:read');
+    const client = await aClient(at, { access_token_format, scope: 'openid papers:read offline_access' });
+    const scope = 'openid papers:read offline_access';
+    const { tokens } = await someTokens(at, { client, browser, parameters: { scope } });
+    at.clock.advance(2);
+    await remove('/scopes/papers:read');
+    await at.deps.db
+      .updateTable('grants')
+      .set({ scope: scope.split(' ') })
+      .where('client_id', '=', client.client_id)
+      .execute();
+    await put('/scopes/papers:read');
+    expect((await operator.send('PATCH', `/clients/${client.client_id}`, { scope })).statusCode).toBe(200);
+    const refreshed = (await refresh(at, client, tokens.refresh_token)).json<Record<string, string>>();
+    expect(refreshed['scope']).toBe('openid offline_access');
+    const told = await introspect(at, api, refreshed['access_token']!);
+    expect(told).toMatchObject({ active: true, scope: 'openid offline_access' });
   });
 
   test('a resource deleted takes tokens for it with it, and a grant that was for no other', async () => {
@@ -182,8 +217,10 @@ describe.each(['jwt', 'opaque'] as const)('a client with %s tokens', (access_tok
     expect(wrong.json()).toMatchObject({ error: 'invalid_target' });
     const left = (await refresh(at, client, forMail.refresh_token)).json<{ access_token: string }>();
     expect(await introspect(at, api, left.access_token)).toMatchObject({ active: true, aud: NOTES });
-    // Made again, it is asked for again.
-    await aResource(at, MAIL);
+    // Made again, in the same second, it is another one: no token is for it, and it is asked for again.
+    await put(`/resources/${encodeURIComponent(MAIL)}`, { scope: ['jobs:read', 'email'], access_token_format });
+    expect(await Promise.all(tokens.map(active))).toEqual([false, false, false]);
+    expect(await active(await machineToken(service, { resource: MAIL }))).toBe(true);
     const asked = await browser.get(`${url}&prompt=none&resource=${encodeURIComponent(MAIL)}`);
     expect(asked.headers.location).toContain('error=consent_required');
   });
