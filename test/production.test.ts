@@ -195,6 +195,7 @@ describe('its steps, taken in an empty directory', () => {
       PATH: `${join(directory, 'bin')}:/usr/bin:/bin`,
       HOST: '127.0.0.1',
       PORT: String(await freePort()),
+      METRICS_PORT: String(await freePort()),
       ISSUER: 'https://id.example.com',
       DATABASE_URL: database.url,
       SECRET_KEYS: 'a secret key for the image of forty characters',
