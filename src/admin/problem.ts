@@ -4,6 +4,7 @@ import { ClientExists } from '../clients/register.ts';
 import { ClientUnknown, ScopeProtected } from '../clients/scopes.ts';
 import type { Check } from '../protocol/check.ts';
 import { OAuthError, type Explanation } from '../protocol/error.ts';
+import { redact } from '../protocol/redaction.ts';
 import { AccountProblem } from '../users/accounts.ts';
 import { GroupProblem } from '../users/groups.ts';
 
@@ -54,7 +55,7 @@ export class Problem extends Error {
   readonly errors: readonly ProblemError[];
   /** Seconds after which it is worth trying again. */
   readonly retry_after: number | undefined;
-  /** Why, for `postern explain`. Of a body there is only what is wrong where: what was sent may be a secret. */
+  /** Why, for `postern explain`. Of a body there is only what is wrong where: what was sent, and is quoted there, may be a secret. */
   readonly explanation: Explanation & { check: Check };
 
   constructor(code: ProblemCode, detail: string, { errors = [], retry_after, ...explanation }: ProblemDetail = {}) {
@@ -65,7 +66,7 @@ export class Problem extends Error {
     this.retry_after = retry_after;
     const wrong = errors.map(({ pointer, code: kind }) => `${pointer} ${kind}`).join(', ');
     this.explanation = {
-      ...(errors.length > 0 && { expected: errors.map(({ detail: wanted }) => wanted).join(', ') }),
+      ...(errors.length > 0 && { expected: redact(errors.map(({ detail: wanted }) => wanted).join(', ')) }),
       ...(errors.length > 0 && { received: wrong }),
       ...explanation,
       check: explanation.check ?? catalogue[code][2],

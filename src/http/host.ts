@@ -51,7 +51,9 @@ export function hostsOfOurs(app: FastifyInstance, { config }: Pick<Deps, 'config
   const isOurs = ourHosts(config, { open: !isDevelopment || config.EXPOSE_DEVELOPMENT });
   app.addHook('onRequest', (request, _reply, done) => {
     const { host } = request.headers;
-    const matters = isDevelopment ? !HEALTH.some((path) => request.url.endsWith(path)) : isBelow({ config }, request);
+    // By the route: an address can be written in many ways, and end in whatever its query says.
+    const url = request.routeOptions.url ?? '';
+    const matters = isDevelopment ? !HEALTH.some((path) => url.endsWith(path)) : isBelow({ config }, { raw: { url } });
     if (!matters || isOurs(host)) return done();
     done(
       new OAuthError('misdirected_request', 'this server does not go by that host; ALLOWED_HOSTS names more of them', {

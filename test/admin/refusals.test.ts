@@ -55,6 +55,14 @@ const REFUSALS: Record<string, [refuse: () => Promise<LightMyRequestResponse>, e
     () => operator.send('POST', '/clients', { ...client, client_secret: { [MARKER]: MARKER }, redirect_uris: 7 }),
     { check: 'content', received: expect.stringContaining('/redirect_uris') },
   ],
+  'an address with a password in it': [
+    () => operator.send('POST', '/clients', { ...client, redirect_uris: [`https://ada:${MARKER}@app.example.test/`] }),
+    { check: 'content', expected: expect.stringContaining('must not hold user information') },
+  ],
+  'a client that there is not': [
+    () => operator.send('PUT', '/resources/https%3A%2F%2Fapi.example.test', { client_id: MARKER }),
+    { check: 'content', expected: expect.stringContaining('there is no client') },
+  ],
   'a member that is not known': [
     () => operator.send('POST', '/clients', { ...client, password: MARKER }),
     { check: 'content', received: '/password unrecognized_keys' },

@@ -64,7 +64,11 @@ describe('decided: development mode answers to its own names only', () => {
 
   test('a check of its health goes by any name', async () => {
     const ask = await appWith(DEVELOPMENT);
-    for (const path of HEALTH) expect((await ask(path, '192.0.2.7')).statusCode, path).toBe(200);
+    for (const path of HEALTH) {
+      expect((await ask(path, '192.0.2.7')).statusCode, path).toBe(200);
+      for (const other of [`/account?x=${path}`, `/jwks?${path}`, `/nothing${path}`])
+        expect((await ask(other, 'evil.example')).statusCode, other).toBe(421);
+    }
   });
 });
 
@@ -73,7 +77,8 @@ describe('decided: in production', () => {
     const ask = await appWith({ ALLOWED_HOSTS: ['id.internal.example'] });
     const ours = ['id.example.test', 'localhost', '10.1.2.3:3000', 'postern:3000', 'id.internal.example:8080'];
     for (const host of ours) expect((await ask('/admin/v1/clients', host)).statusCode, host).toBe(401);
-    for (const path of ['/admin/v1/clients', '/admin/v1/docs', '/admin/v1/openapi.json', '/admin/v1/nothing']) {
+    const paths = ['/clients', '/docs', '/openapi.json', '/nothing', ''].map((path) => `/admin/v1${path}`);
+    for (const path of [...paths, '/%61dmin/v1/clients', '/admin/v1?x=/readyz', '/admin/%761/nothing']) {
       expect((await ask(path, 'evil.example')).statusCode, path).toBe(421);
     }
   });
