@@ -1,6 +1,6 @@
 /** The claims parameter (OpenID Connect Core §5.5): what is asked for by name, agreed to, and told where it was asked for. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { put } from '../../src/store/scopes.ts';
+import { find, put } from '../../src/store/scopes.ts';
 import type { User } from '../../src/store/users.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
@@ -216,7 +216,7 @@ test('decided: a claim that no scope opens any more is told no more', async () =
   const born = await aClient(at, { skip_consent: true, scope: 'openid birth' });
   const tokens = await tokensFor(await silently({ claims: json({ userinfo: { birthdate: null } }) }, born), born);
   expect((await told(tokens)).userinfo).toEqual({ birthdate: '1815-12-10' });
-  const row = (await at.deps.directory.scopes()).get('profile')!;
+  const row = (await find(at.deps.db, 'profile'))!;
   await put(at.deps.db, { ...scope, name: 'birth', claims: [] });
   await put(at.deps.db, { ...row, claims: row.claims.filter((name) => name !== 'birthdate') });
   at.deps.directory.clear();

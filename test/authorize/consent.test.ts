@@ -175,6 +175,7 @@ test('house rule: a consent outlives the grants made under it, also one that die
   const user = await aUser(at);
   const { tokens, browser } = await someTokens(at, { client, user });
   expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(200);
+  at.clock.advance(at.deps.config.REFRESH_TOKEN_RETRY_WINDOW + 1);
   expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(400);
   expect(answerTo(client, (await open(browser, client)).response)).toHaveProperty('code');
 });
