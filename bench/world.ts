@@ -159,6 +159,7 @@ async function giveCodes(
           },
           redirect_uri: REDIRECT_URI,
           registered_uri: REDIRECT_URI,
+          registered_resources: [],
           code_challenge: CHALLENGE,
           nonce: 'a nonce',
           expires_at: secondsAfter(now, CODE_TTL),

@@ -7,6 +7,7 @@ import type { OAuthError } from '../protocol/error.ts';
 import { isPublic } from '../protocol/client-metadata.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { registeredAs } from '../protocol/redirect-uri.ts';
+import { notOwn } from '../protocol/resource.ts';
 import { sectorOf } from '../protocol/sector.ts';
 import { OFFLINE_ACCESS } from '../protocol/scope.ts';
 import * as authorizationCodes from '../store/authorization-codes.ts';
@@ -150,6 +151,7 @@ async function issueCode(
       },
       redirect_uri: request.redirect_uri,
       registered_uri: registeredAs(request.redirect_uri, client.redirect_uris, client.application_type) ?? null,
+      registered_resources: notOwn(request.resource, config.ISSUER),
       code_challenge: request.code_challenge ?? null,
       nonce: request.nonce ?? null,
       expires_at: secondsAfter(now, config.AUTHORIZATION_CODE_TTL),

@@ -5,6 +5,7 @@ import { DEVICE_GRANT, isPublic } from '../protocol/client-metadata.ts';
 import { invalidRequest, tooManyRequests } from '../protocol/error.ts';
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
+import { notOwn } from '../protocol/resource.ts';
 import { isSubset, OFFLINE_ACCESS } from '../protocol/scope.ts';
 import { sectorOf } from '../protocol/sector.ts';
 import {
@@ -183,8 +184,10 @@ export async function finishDevice(
     sector: sectorOf(client),
     confidential: !isPublic(client),
   };
+  const registered_resources = notOwn(request.resource, deps.config.ISSUER);
   const approved = await transact(deps.db, async (trx) => {
-    if (!(await deviceCodes.approve(trx, { device, session, interaction: row, grant }, now))) return false;
+    if (!(await deviceCodes.approve(trx, { device, session, interaction: row, registered_resources, grant }, now)))
+      return false;
     const detail = { grant_type: DEVICE_GRANT, outcome: 'approved' };
     await record(trx, { event: 'device_decided', sub: session.sub, client_id, detail }, by, now);
     return true;

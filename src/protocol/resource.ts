@@ -1,5 +1,5 @@
 /** Resource indicators (RFC 8707): the syntax, narrowing, and which scope means something where. */
-import { isAdminApi, isAdminScope } from './admin-api.ts';
+import { adminApiOf, isAdminApi, isAdminScope } from './admin-api.ts';
 import { invalidTarget } from './error.ts';
 import { listOf } from './redaction.ts';
 import { isIdentityScope, isSubset, type ClaimsRule } from './scope.ts';
@@ -44,6 +44,10 @@ export function requireKnown(resource: readonly string[], known: ReadonlyMap<str
   const expected = listOf([issuer, ...known.keys()]);
   throw invalidTarget('the resource is not known', { check: 'resource', expected, received: listOf(unknown) });
 }
+
+/** Those that somebody registered: neither ourselves nor our admin API. */
+export const notOwn = (resource: readonly string[], issuer: string): string[] =>
+  resource.filter((uri) => uri !== issuer && uri !== adminApiOf(issuer));
 
 /** What has to be known to say which scope means something where. */
 export interface ResourceRules {

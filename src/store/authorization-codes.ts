@@ -4,6 +4,7 @@ import { bucketOf, type HandleKey } from './handle.ts';
 import type { Grant } from './grants.ts';
 import {
   arePeoples,
+  areRegistered,
   besides,
   GIVEN,
   GRANTED,
@@ -38,6 +39,8 @@ export interface NewCode {
   redirect_uri: string;
   /** The registered one that allows it: where a port may vary they differ. Null is of none. */
   registered_uri: string | null;
+  /** Of those it is for, the ones that are not our own. */
+  registered_resources: readonly string[];
   code_challenge: string | null;
   nonce: string | null;
   expires_at: Date;
@@ -68,7 +71,7 @@ export async function issue(
       where c.client_id = ${grant.client_id} and c.disabled_at is null and 'authorization_code' = any(c.grant_types)
         and ${issued.registered_uri}::text = any(c.redirect_uris)
         and (${issued.registered_uri}::text = ${issued.redirect_uri} or c.application_type = 'native')
-        and ${arePeoples(grant.scope)}
+        and ${arePeoples(grant.scope)} and ${areRegistered(issued.registered_resources)}
     ), live as (
       select sid, sub, auth_time, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}

@@ -59,6 +59,8 @@ export async function approve(
     device: HandleKey;
     session: HandleKey;
     interaction: HandleKey;
+    /** Of those it is for, the ones that are not our own. */
+    registered_resources: readonly string[];
     grant: Pick<
       Grant,
       'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'offline' | 'sector' | 'confidential'
@@ -73,6 +75,8 @@ export async function approve(
       where c.client_id = ${grant.client_id} and c.disabled_at is null and ${DEVICE_GRANT} = any(c.grant_types)
         and ${grant.scope}::text[] <@ c.scope and ${grant.scope.length}::int = (
           select count(*) from scopes s where s.name = any(${grant.scope}::text[]) and s.for_people)
+        and ${given.registered_resources.length}::int = (
+          select count(*) from resources r where r.resource = any(${given.registered_resources}::text[]))
     ), live as (
       select sid, sub, auth_time, acr, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}

@@ -27,6 +27,10 @@ export const arePeoples = (scope: readonly string[]): Prepared => prepared`
   ${scope}::text[] <@ c.scope and ${scope.length}::int = (
     select count(*) from scopes s where s.name = any(${scope}::text[]) and s.for_people)`;
 
+/** Are all of these registered resources, by today's rows? */
+export const areRegistered = (resource: readonly string[]): Prepared => prepared`
+  ${resource.length}::int = (select count(*) from resources r where r.resource = any(${resource}::text[]))`;
+
 /** The columns of it: of a grant `g`, of its person `u`, and all of them by name alone. */
 export const GRANTED = prepared`
   g.grant_id, g.client_id, g.sub, g.sid, g.scope, g.resource, g.auth_time, g.acr, g.amr, g.requested_claims,

@@ -181,7 +181,7 @@ export async function explain(db: Db, r: Rotation, now: Date): Promise<FoundToke
 }
 
 /** What is said of a refresh token that would work now. Times of the token, not of its grant. */
-export interface LiveToken extends Pick<Grant, 'grant_id' | 'client_id' | 'sub' | 'scope' | 'sector'> {
+export interface LiveToken extends Pick<Grant, 'grant_id' | 'client_id' | 'sub' | 'scope' | 'sector' | 'confidential'> {
   iat: Date;
   exp: Date;
 }
@@ -191,7 +191,7 @@ export async function findLive(db: Db, token: HandleKey, now: Date): Promise<Liv
   const [live] = await read(
     db,
     prepared<LiveToken>`
-    select g.grant_id, g.client_id, g.sub, g.scope, g.sector, t.created_at as iat, t.expires_at as exp
+    select g.grant_id, g.client_id, g.sub, g.scope, g.sector, g.confidential, t.created_at as iat, t.expires_at as exp
     from refresh_tokens t join grants g using (expires_bucket, grant_id)
     where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}
       and ${around('refresh_tokens', 't.expires_bucket', token.expires_bucket, now)}

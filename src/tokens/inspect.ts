@@ -1,17 +1,18 @@
 /** What an operator is told of any token: what it is, whether it is live, and everything that is wrong with it if not. */
 import type { Deps } from '../deps.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
-import { scopeOpenTo } from '../protocol/scope.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import * as grants from '../store/grants.ts';
 import { readHandle, type HandleKey } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import * as sessions from '../store/sessions.ts';
+import { refreshable } from './introspect.ts';
+import { rulesOf } from './terms.ts';
 import {
   BUILT_IN_CLIENT,
   isCalledBack,
-  isOfPerson,
   readSignedJwt,
+  scopeOf,
   verifyAccessToken,
   type PresentedToken,
 } from './verify.ts';
@@ -28,7 +29,7 @@ export const FAULTS = {
   session_ended: 'the session it belongs to has ended',
   client_deleted: 'its client is no longer registered',
   called_back: 'it is older than the moment its client was disabled, or lost a secret or a key',
-  scope_closed: 'its client may have nothing of its scope any more',
+  scope_closed: 'its client may have nothing of its scope any more, or not in this way',
   key_retired: 'the key that signed it counts no longer',
 } as const;
 
@@ -75,7 +76,7 @@ async function inspectJwt(deps: Needs, token: string, now: Date): Promise<Inspec
     ...(gid !== undefined && grantFaults(grant, now)),
     client_deleted: await isDeleted(deps, client_id),
     called_back: await wasCalledBack(deps, claims),
-    scope_closed: await isClosed(deps, client_id, scope, isOfPerson(claims)),
+    scope_closed: await isClosed(deps, claims),
   });
   const active = (await verifyAccessToken(deps, token, now)) !== undefined;
   return {
@@ -112,7 +113,7 @@ async function inspectOpaque(deps: Needs, token: string, key: HandleKey, now: Da
       gid: grant_id ?? undefined,
       iat: numericDate(created_at),
     }),
-    scope_closed: await isClosed(deps, client_id, scope, grant_id !== null || sub !== client_id),
+    scope_closed: await isClosed(deps, { client_id, sub, gid: grant_id ?? undefined, scope, aud }),
   });
   const active = (await verifyAccessToken(deps, token, now)) !== undefined;
   return {
@@ -135,7 +136,8 @@ async function inspectRefreshToken(deps: Needs, key: HandleKey, now: Date): Prom
   const row = await refreshTokens.find(deps.db, key);
   if (!row) return undefined;
   const grant = await grants.find(deps.db, row.grant_id);
-  const scope_closed = grant !== undefined && (await isClosed(deps, grant.client_id, grant.scope, true));
+  const client = grant && (await deps.directory.client(grant.client_id));
+  const scope_closed = client !== undefined && refreshable(grant!, client, await deps.directory.scopes()).length === 0;
   const faults = faultsOf({
     expired: row.expires_at <= now,
     used: row.used_at !== null,
@@ -174,17 +176,10 @@ async function wasCalledBack(
   return client !== undefined && isCalledBack(client, token);
 }
 
-/** May the client have nothing of this scope today? Of one that is gone another fault is told. */
-async function isClosed(
-  { directory }: Needs,
-  client_id: string,
-  scope: readonly string[],
-  ofPerson: boolean,
-): Promise<boolean> {
-  const client = await directory.client(client_id);
-  if (!client || scope.length === 0) return false;
-  const open = scopeOpenTo(client, await directory.scopes(), ofPerson ? 'person' : 'machine');
-  return !scope.some((name) => open.includes(name));
+/** May the client have nothing of what the token is for today? Of one that is gone another fault is told. */
+async function isClosed(deps: Needs, token: Parameters<typeof scopeOf>[0]): Promise<boolean> {
+  const client = await deps.directory.client(token.client_id);
+  return client !== undefined && token.scope.length > 0 && scopeOf(token, client, await rulesOf(deps)).length === 0;
 }
 
 const faultsOf = (found: Partial<Record<Fault, boolean>>): Fault[] =>

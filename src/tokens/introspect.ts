@@ -1,9 +1,11 @@
 /** Introspection (RFC 7662): what a token means, told only to whom it concerns. */
 import type { Deps } from '../deps.ts';
+import { isPublic } from '../protocol/client-metadata.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { formatScope, scopeOpenTo } from '../protocol/scope.ts';
 import { sectorOf, sectorOfGrant } from '../protocol/sector.ts';
 import type { Client } from '../store/clients.ts';
+import type { Grant } from '../store/grants.ts';
 import { readHandle } from '../store/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import { subjectFor } from './subject.ts';
@@ -25,8 +27,7 @@ export async function introspect(deps: Needs, client: Client, token: string, now
   const refresh = handle && (await refreshTokens.findLive(deps.db, handle, now));
   // A refresh token concerns nobody but the client that holds it.
   if (!refresh || refresh.client_id !== client.client_id) return INACTIVE;
-  const open = scopeOpenTo(client, await deps.directory.scopes(), 'person');
-  const scope = refresh.scope.filter((name) => open.includes(name));
+  const scope = refreshable(refresh, client, await deps.directory.scopes());
   // It would be refused.
   if (scope.length === 0) return INACTIVE;
   return {
@@ -39,6 +40,17 @@ export async function introspect(deps: Needs, client: Client, token: string, now
     exp: numericDate(refresh.exp),
     gid: refresh.grant_id,
   };
+}
+
+/** What of its scope a refresh token of a grant would give its client today: nothing where it would be refused. */
+export function refreshable(
+  { scope, confidential }: Pick<Grant, 'scope' | 'confidential'>,
+  client: Client,
+  known: Parameters<typeof scopeOpenTo>[1],
+): string[] {
+  const mayRefresh = client.grant_types.includes('refresh_token') && !(confidential === true && isPublic(client));
+  const open = mayRefresh ? scopeOpenTo(client, known, 'person') : [];
+  return scope.filter((name) => open.includes(name));
 }
 
 async function mayIntrospect({ directory }: Needs, client: Client, token: PresentedToken): Promise<boolean> {

@@ -7,6 +7,7 @@ import { MEMBERSHIP_CLAIMS } from '../protocol/claims.ts';
 import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { kindOf } from '../protocol/redaction.ts';
+import { narrowScope } from '../protocol/resource.ts';
 import { parseScope, scopeOpenTo } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import { isAccessToken } from '../protocol/token-type.ts';
@@ -16,7 +17,7 @@ import * as grants from '../store/grants.ts';
 import { readHandle } from '../store/handle.ts';
 import * as users from '../store/users.ts';
 import { membershipsAt, membershipsWanted } from './memberships.ts';
-import { rulesOf } from './terms.ts';
+import { rulesOf, type Known } from './terms.ts';
 
 /** The client that POST /login issues to: in no registry, known to no grant. */
 export const BUILT_IN_CLIENT = 'postern';
@@ -113,21 +114,32 @@ export async function verifyWithPerson(
  * tokens back.
  */
 async function asItsClientHasIt(deps: Needs, token: PresentedToken): Promise<PresentedToken | undefined> {
-  const { config, directory } = deps;
-  const known = await directory.scopes();
-  const resources = await directory.resources();
+  const known = await rulesOf(deps);
+  const { issuer, scopes, resources } = known;
   let open: readonly string[];
   if (token.client_id === BUILT_IN_CLIENT)
-    open = scopeOpenTo({ scope: LOGIN_SCOPE, may_administer: false }, known, 'person');
+    open = scopeOpenTo({ scope: LOGIN_SCOPE, may_administer: false }, scopes, 'person');
   else {
-    const client = await directory.client(token.client_id);
+    const client = await deps.directory.client(token.client_id);
     if (!client || isCalledBack(client, token)) return undefined;
-    open = scopeOpenTo(client, known, isOfPerson(token) ? 'person' : 'machine');
+    open = scopeOf(token, client, known);
   }
   return without(token, {
-    scope: (name) => !open.includes(name) || isOlder(token, known.get(name)),
-    aud: (uri) => uri !== config.ISSUER && (!resources.has(uri) || isOlder(token, resources.get(uri))),
+    scope: (name) => !open.includes(name) || isOlder(token, scopes.get(name)),
+    aud: (uri) => uri !== issuer && (!resources.has(uri) || isOlder(token, resources.get(uri))),
   });
+}
+
+/** What of its scope a token still has: what its client may have today, of what is still known where it goes. */
+export function scopeOf(
+  token: Pick<PresentedToken, 'client_id' | 'sub' | 'gid' | 'scope' | 'aud'>,
+  client: Client,
+  known: Known,
+): string[] {
+  const ofPerson = isOfPerson(token);
+  if (!ofPerson && !client.grant_types.includes('client_credentials')) return [];
+  const open = scopeOpenTo(client, known.scopes, ofPerson ? 'person' : 'machine');
+  return narrowScope(token.scope, token.aud, known).filter((name) => open.includes(name));
 }
 
 /** Was it issued for another scope or resource of this name, which was deleted? */

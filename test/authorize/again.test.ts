@@ -163,6 +163,24 @@ describe('RFC 6749 §3.1.2.3: the statement that writes a code reads today’s r
     expect(await codes()).toBe(0);
   });
 
+  test('and none where its resource is gone, for whoever is not asked or agrees', async () => {
+    const skipping = await aClient(at, { scope: SCOPE, skip_consent: true });
+    const goOn = await WAITS['interaction whose person has agreed']();
+    await at.deps.directory.resources();
+    await removeResource(other.deps, API, BY, at.clock.now());
+    const unasked = await browser.get(authorizationUrl(browser.issuer, skipping, asked));
+    expect(outcomeOf(await browser.get(unasked.headers.location!))).toBe('invalid_target');
+    // Made again at once, and this server knows of the first alone.
+    await putResource(other.deps, API, {}, BY, at.clock.now());
+    heard();
+    await at.deps.directory.resources();
+    await removeResource(other.deps, API, BY, at.clock.now());
+    const consent = (await goOn()).headers.location!;
+    const page = await browser.get(consent);
+    await browser.post(consent, { form_token: formTokenOf(page), action: 'approve' });
+    expect([outcomeOf(await goOn()), await codes()]).toEqual(['invalid_target', 0]);
+  });
+
   test('without a person being asked, too', async () => {
     const skipping = (client = await aClient(at, { scope: SCOPE, skip_consent: true }));
     await at.deps.directory.client(skipping.client_id);
@@ -249,9 +267,9 @@ describe('RFC 8628 §3.3: a device’s request is checked again', () => {
     'its client has lost all of the scope': update({ scope: 'profile' }),
     'its client is disabled': () => setClientDisabled(other.deps, client.client_id, true, BY, at.clock.now()),
   };
-  const start = async () => {
+  const start = async (more: Record<string, string> = {}) => {
     client = await aDevice(at, { scope: SCOPE });
-    const fields = { ...credentials(client), scope: SCOPE };
+    const fields = { ...credentials(client), scope: SCOPE, ...more };
     const { user_code } = (await postForm(at, '/device_authorization', fields)).json<{ user_code: string }>();
     const form = await browser.get('/device');
     const entered = await browser.post('/device', { user_code, form_token: formTokenOf(form) });
@@ -277,6 +295,17 @@ describe('RFC 8628 §3.3: a device’s request is checked again', () => {
       expect(await grants()).toEqual([]);
     },
   );
+
+  test('where its resource is gone, by a server that has not heard yet', async () => {
+    const { consent } = await start({ resource: API });
+    await removeResource(other.deps, API, BY, at.clock.now());
+    const agreed = await browser.post(consent, {
+      form_token: formTokenOf(await browser.get(consent)),
+      action: 'approve',
+    });
+    expect((await browser.get(agreed.headers.location!)).statusCode).toBe(400);
+    expect(await grants()).toEqual([]);
+  });
 
   test('and part of the scope that is gone is not granted', async () => {
     const { consent, page } = await start();

@@ -165,6 +165,14 @@ test('OpenID Connect Core §4: /initiate leads to a client that somebody here ha
   expectErrorPage(await browser.get(url));
 });
 
+test('RFC 9700 §4.11.2: a page’s way back to a client that registered itself is called by where it leads', async () => {
+  const named = await aStranger({ client_uri: 'https://evil.example.test/' });
+  const page = await browser.get(`/initiate?client_id=${named.client_id}`);
+  expectErrorPage(page);
+  expect(page.body).toContain('Go to https://evil.example.test');
+  expect(page.body).not.toContain('Your Bank');
+});
+
 test('RP-Initiated Logout §3: where nobody signs out, an ID token of a client that registered itself leads nobody away', async () => {
   const bye = 'https://evil.example.test/bye';
   const leaver = await aStranger({ post_logout_redirect_uris: [bye] });

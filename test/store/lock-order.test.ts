@@ -121,6 +121,7 @@ test('a batch of answers and of revocations, a password change and the end of a 
         },
         redirect_uri: 'https://app.example.test',
         registered_uri: 'https://app.example.test',
+        registered_resources: [],
         code_challenge: null,
         nonce: null,
         expires_at: LATER,

@@ -216,6 +216,7 @@ describe('a code issued while its session ends gives nothing', () => {
       },
       redirect_uri: client.redirect_uri,
       registered_uri: client.redirect_uri,
+      registered_resources: [],
       code_challenge: null,
       nonce: null,
       expires_at,

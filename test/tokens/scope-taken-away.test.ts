@@ -1,7 +1,7 @@
 /** What an operator takes from a client, or closes for people or machines, is in nothing that is made or judged afterwards. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { updateClient } from '../../src/clients/register.ts';
-import { putScope } from '../../src/clients/scopes.ts';
+import { putResource, putScope } from '../../src/clients/scopes.ts';
 import { inspect } from '../../src/tokens/inspect.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
@@ -28,6 +28,7 @@ import { decode } from '../support/oauth.ts';
 import { DEVICE_GRANT } from '../../src/protocol/client-metadata.ts';
 
 const SCOPE = 'openid profile email offline_access';
+const API = 'https://api.example.test';
 
 let at: TestApp;
 let other: TestApp;
@@ -171,6 +172,68 @@ describe('decided: scope of a machine', () => {
     expect((await operator.send('GET', '/users')).statusCode).toBe(403);
     expect((await operator.send('GET', '/clients')).statusCode).toBe(200);
   });
+});
+
+test.each(['jwt', 'opaque'] as const)(
+  'RFC 9068 §2.2.3: what a resource no longer knows is gone from the %s tokens for it',
+  async (format) => {
+    const service = await aService(at);
+    const known = async (...scope: string[]) => {
+      await putResource(other.deps, API, { scope, access_token_format: format }, BY, at.clock.now());
+      at.deps.directory.clear();
+    };
+    await known('jobs:read', 'jobs:write');
+    const fields = { grant_type: 'client_credentials', resource: API, ...credentials(service) };
+    const { access_token } = (await postForm(at, '/token', fields)).json<{ access_token: string }>();
+    await known('jobs:read');
+    expect(await introspect(at, service, access_token)).toMatchObject({ active: true, scope: 'jobs:read' });
+    await known('another');
+    expect(await introspect(at, service, access_token)).toEqual({ active: false });
+    const seen = await inspect(at.deps, access_token, at.clock.now());
+    expect(seen).toMatchObject({ active: false, faults: ['scope_closed'] });
+    await known('jobs:read', 'jobs:write');
+    expect(await introspect(at, service, access_token)).toMatchObject({ active: true, scope: 'jobs:read jobs:write' });
+  },
+);
+
+describe('RFC 6749 §4: what a client got by a grant type that it has lost', () => {
+  const lose = async ({ client_id }: AClient, changes: Parameters<typeof updateClient>[2]) => {
+    await updateClient(other.deps, client_id, changes, BY, at.clock.now());
+    at.deps.directory.clear();
+  };
+  const PEOPLE = { grant_types: ['authorization_code'], redirect_uris: ['https://app.example.test/cb'] } as const;
+
+  test('for itself counts no more, at the admin API neither', async () => {
+    const operator = await anOperator(at, ['users:read']);
+    expect((await operator.send('GET', '/users')).statusCode).toBe(200);
+    await lose(operator.client, {
+      ...PEOPLE,
+      grant_types: [...PEOPLE.grant_types],
+      redirect_uris: [...PEOPLE.redirect_uris],
+    });
+    expect((await operator.send('GET', '/users')).statusCode).toBe(401);
+    const seen = await inspect(at.deps, operator.access_token, at.clock.now());
+    expect(seen).toMatchObject({ active: false, faults: ['scope_closed'] });
+  });
+
+  test.each([
+    ['the grant type', { grant_types: ['authorization_code'] }],
+    ['its secret', { token_endpoint_auth_method: 'none' }],
+  ] satisfies Array<[string, Parameters<typeof updateClient>[2]]>)(
+    'RFC 7662 §2.2: a refresh token that would be refused is not active: without %s',
+    async (_what, changes) => {
+      const client = await aClient(at, { scope: SCOPE });
+      const { tokens } = await someTokens(at, { client, parameters: { scope: SCOPE } });
+      expect(await introspect(at, client, tokens.refresh_token)).toMatchObject({ active: true });
+      await lose(client, changes);
+      const now = 'grant_types' in changes ? client : { ...client, client_secret: '' };
+      expect((await refresh(at, now, tokens.refresh_token)).statusCode).toBe(400);
+      const seen = await inspect(at.deps, tokens.refresh_token, at.clock.now());
+      expect(seen).toMatchObject({ active: false, faults: ['scope_closed'] });
+      const said = await introspect(at, now, tokens.refresh_token);
+      expect(said.active ?? false).toBe(false);
+    },
+  );
 });
 
 test.each(['client', 'people'])(

@@ -21,7 +21,10 @@ export function clientView(client: Client): ClientView {
 export function clientLink(client: Client): ErrorPageProps['link'] {
   const [redirect_uri] = client.redirect_uris;
   const href = client.client_uri ?? (redirect_uri === undefined ? undefined : redirectOrigin(redirect_uri));
-  return href === undefined ? undefined : { href, text: `Go to ${client.client_name ?? client.client_id}` };
+  if (href === undefined) return undefined;
+  // Who registered itself chose its name itself, and a link to one of these pages may be a stranger's.
+  const name = client.registered_by === 'self' ? placeOf(href) : (client.client_name ?? client.client_id);
+  return { href, text: `Go to ${name}` };
 }
 
 /** Where an answer goes, in a form people can check: the origin, or a private-use scheme. */
