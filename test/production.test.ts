@@ -2,7 +2,7 @@
  * The image and the compose file, without a container engine: what they say is read, and the steps of the Dockerfile are
  * taken in an empty directory, where the server then runs as a stranger who may not write.
  */
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -202,7 +202,10 @@ describe('its steps, taken in an empty directory', () => {
     };
   }, 120_000);
 
+  /** What a test that failed did not wait for would hold its ports and its memory. */
+  const started: ChildProcess[] = [];
   afterAll(async () => {
+    for (const child of started) child.kill('SIGKILL');
     await database.close();
     rmSync(directory, { recursive: true, force: true });
   });
@@ -215,6 +218,7 @@ describe('its steps, taken in an empty directory', () => {
       stdio: ['ignore', 'pipe', 'pipe'],
       ...stranger,
     });
+    started.push(child);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += String(text)));
     const exited = once(child, 'close').then(([code]) => code as number | null);
