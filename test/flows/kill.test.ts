@@ -76,27 +76,32 @@ async function outcome(first: Answer | undefined, fields: Fields): Promise<strin
 }
 
 test.each([
-  ['code is either unused, and works, or used, and gave nothing that lives', redemption, ANSWERED, [LOST]],
+  ['code', redemption, ANSWERED, [LOST]],
   // Also one whose answer was lost, and which may have been used: its client has it, or its successor, and no alarm.
-  ['refresh token works, or gives again what it gave', refreshing, AGAIN, []],
-] as const)('spec.md §States: after a kill every %s', async (_what, make, answered, lost) => {
-  const outcomes = new Map<string, number>();
-  for (const after of KILLS) {
-    const requests = await Promise.all(Array.from({ length: AT_ONCE }, make));
-    const before = await killedAfter(after, requests);
-    const told = await Promise.all(requests.map((fields, index) => outcome(before[index], fields)));
-    for (const each of told) outcomes.set(each, (outcomes.get(each) ?? 0) + 1);
-  }
-  expect([answered, UNUSED, ...lost]).toEqual(expect.arrayContaining([...outcomes.keys()]));
-  // Otherwise the kills came too early or too late to show anything.
-  expect([...outcomes.keys()]).toEqual(expect.arrayContaining([answered, UNUSED]));
-  const grants = await deployment.test.deps.db
-    .selectFrom('grants')
-    .innerJoin('authorization_codes', 'authorization_codes.grant_id', 'grants.grant_id')
-    .select('grants.grant_id')
-    .where('authorization_codes.used_at', 'is not', null)
-    .where('grants.revoked_at', 'is', null)
-    .where('grants.grant_id', 'not in', (query) => query.selectFrom('refresh_tokens').select('refresh_tokens.grant_id'))
-    .execute();
-  expect(grants, 'grants whose code is used and which have no refresh token').toEqual([]);
-});
+  ['refresh token', refreshing, AGAIN, []],
+] as const)(
+  'spec.md §States: after a kill every %s is either unused, and works, or used, and gives nothing else that lives',
+  async (_what, make, answered, lost) => {
+    const outcomes = new Map<string, number>();
+    for (const after of KILLS) {
+      const requests = await Promise.all(Array.from({ length: AT_ONCE }, make));
+      const before = await killedAfter(after, requests);
+      const told = await Promise.all(requests.map((fields, index) => outcome(before[index], fields)));
+      for (const each of told) outcomes.set(each, (outcomes.get(each) ?? 0) + 1);
+    }
+    expect([answered, UNUSED, ...lost]).toEqual(expect.arrayContaining([...outcomes.keys()]));
+    // Otherwise the kills came too early or too late to show anything.
+    expect([...outcomes.keys()]).toEqual(expect.arrayContaining([answered, UNUSED]));
+    const grants = await deployment.test.deps.db
+      .selectFrom('grants')
+      .innerJoin('authorization_codes', 'authorization_codes.grant_id', 'grants.grant_id')
+      .select('grants.grant_id')
+      .where('authorization_codes.used_at', 'is not', null)
+      .where('grants.revoked_at', 'is', null)
+      .where('grants.grant_id', 'not in', (query) =>
+        query.selectFrom('refresh_tokens').select('refresh_tokens.grant_id'),
+      )
+      .execute();
+    expect(grants, 'grants whose code is used and which have no refresh token').toEqual([]);
+  },
+);
