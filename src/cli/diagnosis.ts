@@ -1,10 +1,12 @@
 /** What `doctor` looks at, one row a check. Each finding that is not fine says what to do about it. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { metadataOf } from '../clients/register.ts';
 import { connectionsOf } from '../config.ts';
 import { isSaltReadable, keyStates, unreadableKeys } from '../keys/index.ts';
-import { isPublic } from '../protocol/client-metadata.ts';
+import { clientMetadata, isPublic } from '../protocol/client-metadata.ts';
 import { foldName, lowerName } from '../protocol/names.ts';
+import { redact } from '../protocol/redaction.ts';
 import { isLoopbackHost, isWebUri } from '../protocol/redirect-uri.ts';
 import * as clients from '../store/clients.ts';
 import { connectionLimit, databaseTime, databaseVersion } from '../store/db.ts';
@@ -17,6 +19,7 @@ import * as users from '../store/users.ts';
 import { borrowed, redefined, unadministered } from './admin-scopes.ts';
 import type { Opened, Process } from './command.ts';
 import { databaseChecks } from './database-checks.ts';
+import { zodProblems } from './failure.ts';
 import { error, ok, or, warning, type Finding } from './finding.ts';
 import { inspectCertificate, inspectIssuer, inspectTlsFiles } from './issuer.ts';
 import { readPages } from './list.ts';
@@ -177,6 +180,7 @@ export const checks = {
     const findings = rows.flatMap((client) => [
       ...risksOf(client, inProduction),
       ...unadministered(client),
+      ...refusedToday(client),
       ...client.scope
         .filter((name) => !known.has(name))
         .map((name) => warning(`${client.client_id}: the scope ${name} does not exist`, `postern scopes put ${name}`)),
@@ -225,6 +229,20 @@ function risksOf(client: clients.ClientRow, inProduction: boolean): Finding[] {
     findings.push(warning(`${client_id}: gets tokens without consent, and proves itself with no secret`, fix));
   }
   return findings;
+}
+
+/** What an older server took of a client, and this one would not; but for what the others here say better. */
+function refusedToday(client: clients.ClientRow): Finding[] {
+  const issues = clientMetadata.safeParse(metadataOf(client)).error?.issues ?? [];
+  const said = new Map([
+    ['scope', unadministered(client).length > 0],
+    ['skip_consent', client.skip_consent && isPublic(client)],
+  ]);
+  const others = issues.filter(({ path }) => said.get(String(path[0])) !== true);
+  const fix = `postern clients update ${client.client_id} …: no change of it is taken while that is so`;
+  return zodProblems({ issues: others }).map((problem) =>
+    warning(`${client.client_id}: would be refused today: ${redact(problem)}`, fix),
+  );
 }
 
 /** Beyond its time by a day: no server was there to replace it, or nobody is to. */

@@ -92,7 +92,7 @@ export async function failureOf(thrown: unknown): Promise<Failure> {
 }
 
 /** One line for each problem: the member, and what is wrong with it. */
-export function zodProblems({ issues }: ZodError, prefix: readonly string[] = []): string[] {
+export function zodProblems({ issues }: Pick<ZodError, 'issues'>, prefix: readonly string[] = []): string[] {
   return issues.flatMap((issue) => {
     const path = [...prefix, ...issue.path.map(String)];
     if (issue.code !== 'unrecognized_keys') return [`${path.join('.')}: ${oneLine(issue.message)}`];

@@ -162,6 +162,38 @@ describe('doctor', () => {
     for (const { level, fix } of findings) expect(fix === undefined).toBe(level === 'ok');
   });
 
+  test('names what an older server took of a client and this one would refuse, each once and without a password', async () => {
+    await postern(['clients', 'create', '--client-id', 'of-old', '--redirect-uri', 'https://app.example.test/cb']);
+    await postern(['clients', 'create', '--client-id', 'of-today', '--redirect-uri', 'https://app.example.test/cb']);
+    await database.db
+      .updateTable('clients')
+      .set({
+        client_uri: 'https://who:hidden-word@app.example.test/',
+        redirect_uris: ['https://app.example.test/cb', 'https://app.example.test/zurück'],
+      })
+      .where('client_id', '=', 'of-old')
+      .execute();
+    const warnings = async (): Promise<Array<Record<string, string>>> => {
+      const found = await postern(['doctor', '--json'], { env: production });
+      expect(found.stdout).not.toContain('hidden-word');
+      const findings = found.json()['findings'] as Array<Record<string, string>>;
+      return findings.filter(({ message }) => message!.startsWith('of-'));
+    };
+    const [uri, ...more] = await warnings();
+    expect([uri!['level'], uri!['message'], more]).toEqual([
+      'warning',
+      'of-old: would be refused today: client_uri: must not hold user information',
+      [],
+    ]);
+    expect(uri!['fix']).toContain('postern clients update of-old');
+    const mended = { client_uri: null, scope: ['users:read'] };
+    await database.db.updateTable('clients').set(mended).where('client_id', '=', 'of-old').execute();
+    expect((await warnings()).map(({ message }) => message)).toEqual([
+      'of-old: names scopes of the admin API, and is given none: users:read',
+      'of-old: would be refused today: redirect_uris: "https://app.example.test/zurück" must be printable ASCII of at most 2000 characters',
+    ]);
+  });
+
   test('tells a configuration that is no good and a database that is away as findings', async () => {
     const env = { ...production, DATABASE_URL: 'postgres://127.0.0.1:1/x', SECRET_KEYS: '' };
     const found = await postern(['doctor'], { env });
