@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts';
 import { changeOf, record, type Actor } from '../events/index.ts';
 import { MEMBERSHIP_CLAIMS } from '../protocol/claims.ts';
 import { MAX_TOKEN_TTL } from '../protocol/client-metadata.ts';
-import { isAdminScope } from '../protocol/admin-api.ts';
+import { adminApiOf, isAdminScope } from '../protocol/admin-api.ts';
 import { readableText } from '../protocol/plain-text.ts';
 import { isResource } from '../protocol/resource.ts';
 import { builtInScope, isBuiltInScope, isScopeToken } from '../protocol/scope.ts';
@@ -114,7 +114,10 @@ export function removeScope(deps: Needs, name: string, by: Actor, now: Date): Pr
   });
 }
 
-/** Creates a resource, or replaces what is named of it; the rest stays. @throws ZodError, ClientUnknown */
+/**
+ * Creates a resource, or replaces what is named of it; the rest stays. The server itself is none to be registered: tokens
+ * for it and for its admin API are on its own terms. @throws ZodError, ClientUnknown
+ */
 export function putResource(
   deps: Needs,
   name: string,
@@ -122,13 +125,17 @@ export function putResource(
   by: Actor,
   now: Date,
 ): Promise<resources.Resource> {
+  const { ISSUER } = deps.config;
   return transact(deps.db, async (trx) => {
+    if (name === ISSUER || name === adminApiOf(ISSUER)) {
+      throw invalidMember('resource', name, 'must be an API of yours: this is the server itself');
+    }
     const present = await resources.findLocked(trx, name);
     const resource = resourceFields.parse({ ...present, ...changes, resource: name });
     const alg = resource.access_token_signing_alg;
     if (alg !== null && alg !== present?.access_token_signing_alg && !deps.config.SIGNING_ALGS.includes(alg)) {
       const message = `must be one of SIGNING_ALGS: ${deps.config.SIGNING_ALGS.join(', ')}`;
-      throw new z.ZodRealError([{ code: 'custom', path: ['access_token_signing_alg'], message, input: alg }]);
+      throw invalidMember('access_token_signing_alg', alg, message);
     }
     if (isDeepStrictEqual(resource, present)) return resource;
     const { client_id } = resource;
@@ -141,6 +148,9 @@ export function putResource(
     return resource;
   });
 }
+
+const invalidMember = (member: string, input: string, message: string): z.ZodError =>
+  new z.ZodRealError([{ code: 'custom', path: [member], message, input }]);
 
 /**
  * Deletes a resource: nobody can ask for it, and tokens for it are dead, also when another is made of its name. Grants lose it, and one that was for no other

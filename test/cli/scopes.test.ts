@@ -85,3 +85,15 @@ test('resources put, list and delete', async () => {
   expect([alg.code, alg.problems.length]).toEqual([2, 1]);
   expect((await postern(['resources', 'delete', resource, '-q'])).stdout).toBe(`${resource}\n`);
 });
+
+test.each(['http://localhost:3000', 'http://localhost:3000/admin/v1'])(
+  'RFC 8707 §2: %s is the server itself, and cannot be made a resource (2)',
+  async (resource) => {
+    const refused = await postern(['resources', 'put', resource]);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      'error: resource: must be an API of yours: this is the server itself\n',
+    ]);
+    expect((await postern(['resources', 'list', '--json'])).stdout).not.toContain(resource);
+  },
+);

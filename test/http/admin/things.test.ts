@@ -72,6 +72,8 @@ describe('scopes and resources', () => {
     ['PUT', '/scopes/a', { colour: 'red' }, 400],
     ['PUT', '/resources/not%20a%20uri', {}, 400],
     ['PUT', '/resources/https%3A%2F%2Fa.example.test%2F%23f', {}, 400],
+    ['PUT', pathOf('https://id.example.test'), {}, 400],
+    ['PUT', pathOf('https://id.example.test/admin/v1'), { access_token_format: 'opaque' }, 400],
     ['PUT', pathOf(NOTES), { client_id: 'nobody' }, 400],
     ['PUT', pathOf(NOTES), { access_token_signing_alg: 'none' }, 400],
     ['PATCH', pathOf('https://unknown.example.test'), {}, 404],
