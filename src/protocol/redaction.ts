@@ -64,14 +64,17 @@ export const strangeName = (name: string): string =>
   HANDLE.test(name) || JWT.test(name) ? kindOf(name) : `a name of ${name.length} characters`;
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
-/** A UUID, a W3C trace id, a ULID: what proxies make, and we never do. */
+/** What proxies make, and we never do: a UUID, perhaps after what it is of; a W3C trace id; a ULID; AWS's trace id. */
 const COMMON_ID =
-  /^(?:[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}|[\da-f]{32}|[0-7][\da-hjkmnp-tv-z]{25})$/i;
+  /^(?:(?:[a-z]{1,12}[_-])?[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\da-f]{32}|[0-7][\da-hjkmnp-tv-z]{25}|(?:root=)?1-[\da-f]{8}-[\da-f]{24})$/i;
+/** A host, what its process drew, and a count. */
+const COUNTED_ID = /^[a-z\d][a-z\d.-]{0,62}\/[a-z\d]{1,12}-\d{6,12}$/i;
 
 /** An id that others gave a request, when it is fit to be kept beside ours; undefined for what could be a secret. */
 export function foreignId(id: unknown): string | undefined {
-  if (typeof id !== 'string' || !REQUEST_ID.test(id)) return undefined;
-  return COMMON_ID.test(id) || !/[\w-]{24,}/.test(id) ? id : undefined;
+  if (typeof id !== 'string') return undefined;
+  if (COMMON_ID.test(id) || COUNTED_ID.test(id)) return id;
+  return REQUEST_ID.test(id) && !/[\w-]{24,}/.test(id) ? id : undefined;
 }
 
 /** Several values, as one text. */

@@ -31,14 +31,20 @@ const requestLine = (): Record<string, unknown> => {
   return JSON.parse(line ?? '{}') as Record<string, unknown>;
 };
 
-test.each(['trace.0_1-ABCDEF', '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69', '4bf92f3577b34da6a3ce929d0e0e4736'])(
-  'ASVS 16.2.1: a caller’s X-Request-Id is logged beside our own, never instead: %s',
-  async (id) => {
-    const { headers } = await at.app.inject({ url: '/livez', headers: { 'x-request-id': id } });
-    expect(headers['x-request-id']).toMatch(/^[\w-]{16}$/);
-    expect(requestLine()).toMatchObject({ request_id: headers['x-request-id'], caller_request_id: id });
-  },
-);
+test.each([
+  'trace.0_1-ABCDEF',
+  '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
+  '4bf92f3577b34da6a3ce929d0e0e4736',
+  'req-0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
+  '1-5759e988-bd862e3fe1be46a994272793',
+  'Root=1-5759e988-bd862e3fe1be46a994272793',
+  'host/abc-000001',
+  'gateway-7d9f8b6c5-x2x4z.prod.example/UTDv8CNRVO-000001',
+])('ASVS 16.2.1: a caller’s X-Request-Id is logged beside our own, never instead: %s', async (id) => {
+  const { headers } = await at.app.inject({ url: '/livez', headers: { 'x-request-id': id } });
+  expect(headers['x-request-id']).toMatch(/^[\w-]{16}$/);
+  expect(requestLine()).toMatchObject({ request_id: headers['x-request-id'], caller_request_id: id });
+});
 
 test.each(['short', 'a'.repeat(65), 'has spaces in it', 'line\tbreak', '"quoted-id"', '<script>alert', 'üüüüüüüü', ''])(
   'ASVS 16.4.1: an X-Request-Id that could forge a log line is not kept: %s',
@@ -48,6 +54,21 @@ test.each(['short', 'a'.repeat(65), 'has spaces in it', 'line\tbreak', '"quoted-
     expect(requestLine()).not.toHaveProperty('caller_request_id');
   },
 );
+
+test.each([
+  'sk_live_4bf92f3577b34da6a3ce929d0e0e4736',
+  'req-4bf92f3577b34da6a3ce929d0e0e4736bd862e3f',
+  'Root=Correct-Horse-4711',
+  'client_secret=0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
+  'Self=1-5759e988-bd862e3fe1be46a994272793',
+  'q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83/EjRWeJA=',
+  'host/q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQ-000001',
+  'https://app.example/cb-000001',
+])('ASVS 16.2.5: an X-Request-Id that could be a secret is not kept: %s', async (id) => {
+  await at.app.inject({ url: '/livez', headers: { 'x-request-id': id } });
+  expect(requestLine()).toMatchObject({ route: '/livez' });
+  expect(at.logged.join('')).not.toContain(id);
+});
 
 test('ASVS 14.2.1: one log line a request, with route and status, without query, body, cookie or header', async () => {
   const headers = { cookie: 'a=marker-cookie', authorization: 'Bearer marker-token', 'user-agent': 'marker-agent' };
