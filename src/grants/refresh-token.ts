@@ -44,6 +44,7 @@ export const refreshToken: Grant<z.infer<typeof parameters>> = {
       successor,
       retry: successor.retry,
       memberships: membershipsWanted(known),
+      retried_after: secondsAfter(now, -deps.config.REFRESH_TOKEN_RETRY_WINDOW),
     };
     const authorized = (given: Given | undefined): Authorization | undefined =>
       given &&
@@ -81,9 +82,8 @@ async function sameAnswer(
   rotation: refreshTokens.Rotation,
 ): Promise<Given | undefined> {
   const { deps, now } = context;
-  const window = deps.config.REFRESH_TOKEN_RETRY_WINDOW;
-  if (window === 0) return undefined;
-  const retried = await refreshTokens.findRetry(deps.db, rotation, secondsAfter(now, -window), now);
+  if (deps.config.REFRESH_TOKEN_RETRY_WINDOW === 0) return undefined;
+  const retried = await refreshTokens.findRetry(deps.db, rotation, now);
   const refresh_token = retried && deriveAgain(deps, presented, retried);
   if (!retried || refresh_token === undefined) return undefined;
   if (!isSubset(rotation.scope, retried.scope))

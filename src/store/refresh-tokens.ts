@@ -38,6 +38,8 @@ export interface Rotation extends Proof {
   /** From what the successor was derived, when a lost answer may be asked for again; null otherwise. */
   retry: { key: string; salt: Buffer } | null;
   memberships: MembershipsWanted;
+  /** Whoever comes again with a token that was used after this may not have had an answer. */
+  retried_after: Date;
 }
 
 /** Is a token `t` of a grant `g` good for this request? */
@@ -108,7 +110,7 @@ export interface Retried extends GrantedToPerson {
  * mistake, not a reuse. It locks the token, so that it is answered only when the rotation itself is as safe as a write can
  * be: one whose commit was waited for in vain may be seen before a standby has it.
  */
-export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date): Promise<Retried | undefined> {
+export async function findRetry(db: Db, r: Rotation, now: Date): Promise<Retried | undefined> {
   const [retried] = await write(
     db,
     prepared<Retried>`
@@ -118,7 +120,7 @@ export async function findRetry(db: Db, r: Rotation, used_after: Date, now: Date
     join grants g on g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
     join users u on u.sub = g.sub
     where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
-      and t.used_at > ${used_after} and t.retry_key is not null
+      and t.used_at > ${r.retried_after} and t.retry_key is not null
       and next.used_at is null and next.expires_at > ${now}
       and g.client_id = ${r.client_id} and ${isForProof(r)} and g.revoked_at is null and g.expires_at > ${now}
     for share of t`,
@@ -156,7 +158,8 @@ export interface FoundToken {
 
 /**
  * Why a rotation failed; undefined of a token that never was. A used token in the hands of its own client is a reuse
- * (RFC 9700 §4.14.2): one of the two who hold it stole it.
+ * (RFC 9700 §4.14.2): one of the two who hold it stole it. Not so soon after its use that it may be a lost answer, where
+ * the authorization has ended meanwhile: that is all there is to say, and all that an alarm would do.
  */
 export async function explain(db: Db, r: Rotation, now: Date): Promise<FoundToken | undefined> {
   const [found] = await read(
@@ -166,6 +169,7 @@ export async function explain(db: Db, r: Rotation, now: Date): Promise<FoundToke
       g.revoked_at, g.revoked_for, g.scope, g.resource, case
       when g.client_id <> ${r.client_id} then 'other_client'
       when not ${isForProof(r)} then 'unproven'
+      when g.revoked_at is not null and t.used_at > ${r.retried_after}::timestamptz then 'revoked'
       when t.used_at is not null then 'reuse'
       when g.revoked_at is not null then 'revoked'
       when t.expires_at <= ${now} or g.expires_at <= ${now} then 'expired'

@@ -6,7 +6,9 @@ import {
   aClient,
   anAuthorizationCode,
   aUser,
+  credentials,
   introspect,
+  postForm,
   redeem,
   refresh,
   signIn,
@@ -100,6 +102,21 @@ test('only the immediately preceding token is served again', async () => {
   expect((await refreshed(second.refresh_token)).refresh_token).toBe(third.refresh_token);
   expectRefusal(await refresh(at, client, first.refresh_token), 400, 'invalid_grant');
   await isDead(third);
+});
+
+test('where the authorization has ended meanwhile, a retry is refused and is no alarm; later it is', async () => {
+  const alarms = async () =>
+    (await at.deps.db.selectFrom('audit_events').select('event').where('event', '=', 'refresh_token_reuse').execute())
+      .length;
+  const first = await firstTokens();
+  const second = await refreshed(first.refresh_token);
+  await postForm(at, '/revoke', { token: second.refresh_token, ...credentials(client) });
+  const before = await alarms();
+  expectRefusal(await refresh(at, client, first.refresh_token), 400, 'invalid_grant');
+  expect(await alarms()).toBe(before);
+  at.clock.advance(WINDOW);
+  expectRefusal(await refresh(at, client, first.refresh_token), 400, 'invalid_grant');
+  expect(await alarms()).toBe(before + 1);
 });
 
 test('another client gets nothing, and revokes nothing', async () => {

@@ -79,6 +79,7 @@ test('two servers rotate the same tokens at once, whose successors sort against 
         proven: true,
         successor: { hash: successor, expires_at: LATER },
         retry: null,
+        retried_after: NOW,
         memberships: NOBODY,
       },
       QUICK,

@@ -239,6 +239,7 @@ describe('with partitions, from the code to the last day', () => {
       resource: [],
       open_scopes: ['openid'],
       proven: true,
+      retried_after: now,
       memberships: { scope: [], resource: [] },
     };
     const given = { hash: sha256('given'), expires_at: now };
