@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../../src/app.ts';
 import { createDirectory } from '../../../src/clients/directory.ts';
 import { openDb, type Db } from '../../../src/store/db.ts';
+import { createProbe, type Probe } from '../../../src/store/probe.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { aClient, aUser, authorizationUrl, signIn, TestBrowser, type AClient } from '../../support/fixtures.ts';
 import { errorOn, titleOf } from '../../support/pages.ts';
@@ -11,6 +12,7 @@ import { errorOn, titleOf } from '../../support/pages.ts';
 let at: TestApp;
 let app: FastifyInstance;
 let away: Db;
+let probe: Probe;
 let client: AClient;
 let browser: TestBrowser;
 let headers: Record<string, string>;
@@ -18,13 +20,17 @@ beforeAll(async () => {
   at = await testApp();
   client = await aClient(at);
   browser = await signIn(at, await aUser(at));
-  away = openDb({ host: '/nowhere/at/all', port: 5432, user: 'x', database: 'x' }, { max: 2 });
-  app = await buildApp({ ...at.deps, db: away, directory: createDirectory(away, () => performance.now()) });
+  const nowhere = { host: '/nowhere/at/all', port: 5432, user: 'x', database: 'x' };
+  away = openDb(nowhere, { max: 2 });
+  // Whether it is ready is asked on a connection of its own.
+  probe = createProbe(nowhere);
+  app = await buildApp({ ...at.deps, db: away, probe, directory: createDirectory(away, () => performance.now()) });
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   headers = { host: 'id.example.test', accept: 'text/html', cookie, origin: 'https://id.example.test' };
 });
 afterAll(async () => {
   await app.close();
+  await probe.close();
   await away.destroy();
   await at.close();
 });
