@@ -22,6 +22,8 @@ export interface Fault {
   sentence: string;
   /** Seconds it lasts unless said otherwise. */
   seconds: number;
+  /** What was confirmed is lost by it: the findings show how, and are no failure. */
+  loses?: true;
   /** What this machine lacks for it; undefined when it can be carried out. */
   lacks?: () => Promise<string | undefined>;
   open(): Promise<Scene>;
