@@ -196,7 +196,7 @@ test.each(['jwt', 'opaque'] as const)(
   },
 );
 
-describe('RFC 6749 §4: what a client got by a grant type that it has lost', () => {
+describe('RFC 6749 §4.4: what a client got by a grant type that it has lost', () => {
   const lose = async ({ client_id }: AClient, changes: Parameters<typeof updateClient>[2]) => {
     await updateClient(other.deps, client_id, changes, BY, at.clock.now());
     at.deps.directory.clear();
