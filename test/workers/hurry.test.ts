@@ -1,4 +1,5 @@
 /** Jobs that do not wait for their turn: what they are for has just changed. */
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { followChanges } from '../../src/main/changes.ts';
 import { startWorkers } from '../../src/workers/index.ts';
@@ -33,6 +34,10 @@ test('decided: the logo of a new client is fetched at once', async () => {
     await stop();
     await workers.stop();
   });
+  // Who is made before anybody listens has to wait for its turn.
+  const listening = sql`
+    select from pg_stat_activity where datname = current_database() and query ilike 'listen%' and state = 'idle'`;
+  await until('somebody listens', async () => (await listening.execute(at.deps.db)).rows.length > 0);
   const { client_id } = await aClient(at, { logo_uri: 'https://app.example.test/logo.png' });
   const logoOf = (): Promise<{ logo_hash: string | null } | undefined> =>
     at.deps.db.selectFrom('clients').select('logo_hash').where('client_id', '=', client_id).executeTakeFirst();
