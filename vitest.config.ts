@@ -3,7 +3,11 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { LongestFirst } from './test/support/longest-first.ts';
 
 /** They listen to every statement of their process, and so have one of their own. */
-const ALONE = ['test/store/{lists,pipeline,plans,statements}.test.ts', 'test/events/refusals.test.ts'];
+const ALONE = [
+  'test/store/{lists,plans,statements}.test.ts',
+  'test/store/postgres/pipeline.test.ts',
+  'test/events/refusals.test.ts',
+];
 
 /** `--sequence.shuffle.files` is there to find tests that count on an order. */
 const isShuffled = process.argv.some((argument) => argument.includes('shuffle'));

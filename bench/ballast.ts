@@ -1,7 +1,7 @@
 /** Ballast: rows of people who are not here, so that every table is as large as after months. One statement a table. */
 import { sql } from 'kysely';
-import type { Db } from '../src/store/db.ts';
-import { makeAhead } from '../src/store/partitions.ts';
+import type { Db } from '../src/store/postgres/db.ts';
+import { makeAhead } from '../src/store/postgres/partitions.ts';
 
 /** Of these tokens of a grant all but the last were used. */
 const TOKENS_A_GRANT = 5;

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { startPostgres, type PostgresConnection } from '../src/platform/postgres/index.ts';
-import { openDb, type Db } from '../src/store/db.ts';
-import { migrate } from '../src/store/migrate.ts';
+import type { Db } from '../src/store/postgres/db.ts';
+import { openDb } from '../src/store/postgres/open.ts';
+import { migrate } from '../src/store/postgres/migrate.ts';
 
 /** A migrated database. */
 export interface Database {

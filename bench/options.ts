@@ -24,7 +24,7 @@ export interface Options {
   flood: boolean;
 }
 
-export const USAGE = `npm run bench -- [options]
+const USAGE = `npm run bench -- [options]
   --only <scenario>   this one (repeatable); the names are those of the table in bench/scenarios/index.ts
   --rounds <n>        rounds of each scenario, interleaved; the median counts (5)
   --seconds <n>       length of a round (5)

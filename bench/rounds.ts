@@ -14,7 +14,7 @@ export interface Contestant {
 }
 
 /** One round of one contestant. */
-export interface Round extends Fired {
+interface Round extends Fired {
   rate: number;
   /** Microseconds of CPU that the server took for a request, all threads. */
   cpu: number;

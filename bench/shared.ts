@@ -1,4 +1,4 @@
-/** What Postern and the peer are both told: the same application, the same APIs. */
+/** The configuration that Postern and the peer share: the same application, the same APIs. */
 import { createHash } from 'node:crypto';
 
 export const REDIRECT_URI = 'https://app.bench.test/callback';

@@ -8,8 +8,8 @@ import { presets, type ClientMetadataInput } from '../src/protocol/client-metada
 import { SIGNING_ALGS } from '../src/protocol/signing-alg.ts';
 import { secondsAfter } from '../src/protocol/numeric-date.ts';
 import * as authorizationCodes from '../src/store/authorization-codes.ts';
-import type { Db } from '../src/store/db.ts';
-import { drawHandle, drawId, readHandle, type HandleKey } from '../src/store/handle.ts';
+import type { Db } from '../src/store/postgres/db.ts';
+import { drawHandle, drawId, readHandle, type HandleKey } from '../src/protocol/handle.ts';
 import * as resources from '../src/store/resources.ts';
 import * as scopes from '../src/store/scopes.ts';
 import { createAccount } from '../src/users/accounts.ts';

@@ -9,10 +9,10 @@ const PARTITIONED = `'access_tokens', 'authorization_codes', 'interactions', 'pu
 export async function up(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ schema: string }>`select current_schema() as schema`.execute(db);
   // A temporary table of the caller's must not pass for one of these.
-  const manner = sql`language plpgsql security definer set search_path = ${sql.id(rows[0]!.schema)}, pg_temp`;
+  const options = sql`language plpgsql security definer set search_path = ${sql.id(rows[0]!.schema)}, pg_temp`;
 
   await sql`
-    create function make_partition(parent text, child text, first int, past int) returns void ${manner} as $$
+    create function make_partition(parent text, child text, first int, past int) returns void ${options} as $$
     begin
       if parent not in (${sql.raw(PARTITIONED)}) or child not like parent || '\\_%' or past <= first then
         raise exception 'no partition of ours' using errcode = 'invalid_parameter_value';
@@ -25,7 +25,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     end $$`.execute(db);
 
   await sql`
-    create function drop_partition(child text) returns void ${manner} as $$
+    create function drop_partition(child text) returns void ${options} as $$
     begin
       perform from pg_inherits i join pg_class p on p.oid = i.inhparent
         where i.inhrelid = to_regclass(quote_ident(child)) and p.relname in (${sql.raw(PARTITIONED)})
@@ -35,13 +35,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       end if;
     end $$`.execute(db);
 
-  // Whoever owns the tables may say how long events are kept whatever a server wants: see store/server-role.ts.
+  // Whoever owns the tables may say how long events are kept whatever a server wants: see store/postgres/server-role.ts.
   await sql`
     create function audit_kept() returns interval language sql immutable as $$ select interval '-1000 years' $$`.execute(
     db,
   );
   await sql`
-    create function forget_audit_events(before timestamptz, most int) returns int ${manner} as $$
+    create function forget_audit_events(before timestamptz, most int) returns int ${options} as $$
     declare gone int;
     begin
       delete from audit_events where event_id in (

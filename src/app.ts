@@ -1,7 +1,8 @@
-/** The one list of scopes, in order. It composes and decides nothing. */
+/** The HTTP application: registers the doors in their order. It composes and decides nothing. */
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from './deps.ts';
 import { demoApplication } from './dev/demo.ts';
+import { unreadable } from './http/admin/unrouted.ts';
 import { admin } from './http/admin/index.ts';
 import { browser } from './http/browser/index.ts';
 import { hostsOfOurs } from './http/host.ts';
@@ -12,7 +13,7 @@ import { createServer } from './http/server.ts';
 
 /** Builds the HTTP application; nothing listens yet. */
 export async function buildApp(deps: Deps, readiness: Readiness = { closing: false }): Promise<FastifyInstance> {
-  const app = createServer(deps);
+  const app = createServer(deps, unreadable(deps));
   securityHeaders(app, deps);
   hostsOfOurs(app, deps);
   const { pathname } = new URL(deps.config.ISSUER);

@@ -12,6 +12,7 @@ import { DECRYPTION_ALGS } from './protocol/key-alg.ts';
 import { isAdminScope } from './protocol/admin-api.ts';
 import { decodeUtf8 } from './protocol/plain-text.ts';
 import { SIGNING_ALGS } from './protocol/signing-alg.ts';
+import { DAY } from './protocol/numeric-date.ts';
 
 const number = (min: number, max: number) =>
   z
@@ -95,7 +96,7 @@ const environment = z.object({
   REFRESH_TOKEN_IDLE_TTL: seconds(1, MAX_GRANT_TTL, 604_800),
   REFRESH_TOKEN_RETRY_WINDOW: seconds(0, 60, 30),
   SESSION_TTL: seconds(60, MAX_GRANT_TTL, 1_209_600),
-  SESSION_IDLE_TTL: seconds(60, MAX_GRANT_TTL, 86_400),
+  SESSION_IDLE_TTL: seconds(60, MAX_GRANT_TTL, DAY),
   TOKEN_SIZE_WARN: integer(0, 1_000_000, 4096),
   TOKEN_SIZE_MAX: integer(0, 1_000_000, 16_384),
   ID_TOKEN_CLAIMS: z.enum(['scope', 'minimal']).default('scope'),
@@ -117,8 +118,8 @@ const environment = z.object({
   ACCESS_TOKEN_SIGNING_ALG: z.enum(SIGNING_ALGS).default('RS256'),
   ENCRYPTION_ALGS: list.pipe(z.array(z.enum(DECRYPTION_ALGS)).min(1)).default([...DECRYPTION_ALGS]),
   KEY_ROTATION_INTERVAL: seconds(0, MAX_GRANT_TTL, 7_776_000).refine(
-    (interval) => interval === 0 || interval >= 86_400,
-    'must be 0, or 86400 at least',
+    (interval) => interval === 0 || interval >= DAY,
+    `must be 0, or ${DAY} at least`,
   ),
   PASSWORD_MIN_LENGTH: integer(8, 64, 8),
   REGISTRATION: z.enum(['off', 'token', 'open']).default('off'),
@@ -130,8 +131,8 @@ const environment = z.object({
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   TOKEN_RATE_LIMIT: seconds(0, 10_000_000, 0),
   AUDIT_RETENTION: seconds(0, 315_360_000, 34_560_000).refine(
-    (kept) => kept === 0 || kept >= 86_400,
-    'must be 0, or 86400 at least',
+    (kept) => kept === 0 || kept >= DAY,
+    `must be 0, or ${DAY} at least`,
   ),
   ADMIN_RATE_LIMIT: seconds(0, 1_000_000, 600),
   AUTHORIZE_RATE_LIMIT: seconds(0, 10_000_000, 600),
@@ -153,7 +154,7 @@ const environment = z.object({
     .default(1),
 });
 
-/** Can nobody else reach it? */
+/** Is it an address of this machine alone? */
 const isLoopback = (host: string): boolean =>
   host === 'localhost' ||
   host.endsWith('.localhost') ||
@@ -168,7 +169,7 @@ function isNetwork(entry: string): boolean {
 }
 
 /** Variables whose value is a secret: masked wherever configuration is shown, and readable from NAME_FILE. */
-export const SECRET_VARIABLES = ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'SECRET_KEYS'] as const;
+const SECRET_VARIABLES = ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'SECRET_KEYS'] as const;
 
 export const VARIABLES = Object.keys(environment.shape).filter((name) => name !== 'NODE_ENV');
 
@@ -207,7 +208,7 @@ export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env):
     wrong.add(name);
     problems.push(`${name} is ${received(name, given[name])}: ${issue.message}`);
   }
-  // Goes on without what is wrong, so that one start tells everything.
+  // Checks the rest without the variables that are wrong, so that one start reports every problem.
   const sound = Object.fromEntries(Object.entries(given).filter(([name]) => !wrong.has(name)));
   const { ISSUER, SECRET_KEYS = [], ...rest } = environment.parse(sound);
   const issuer = ISSUER ?? `${rest.TLS_CERT_FILE === undefined ? 'http' : 'https'}://localhost:${rest.PORT}`;
@@ -342,7 +343,7 @@ export function readDotEnv(): void {
   }
 }
 
-/** Of this program. */
+/** The version of this program, from package.json. */
 export function version(): string {
   const file = new URL('../package.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;

@@ -1,4 +1,4 @@
-/** What the rooms are given, types only. main.ts builds the real ones, tests their own. */
+/** The dependencies that are passed to the rooms, types only. main/deps.ts builds the real ones, tests their own. */
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { KeyRing } from './keys/index.ts';
@@ -13,9 +13,9 @@ import type { Tracing } from './platform/tracing.ts';
 import type { Verdicts } from './tokens/verdicts.ts';
 import type { PasswordHasher } from './users/factors/password.ts';
 import type { Refusals } from './events/refusals.ts';
-import type { Db } from './store/db.ts';
-import type { Random } from './store/handle.ts';
-import type { Probe } from './store/probe.ts';
+import type { Db } from './store/postgres/db.ts';
+import type { Random } from './protocol/handle.ts';
+import type { Probe } from './store/postgres/probe.ts';
 import type { TokenSizes } from './tokens/size.ts';
 
 export interface Deps {
@@ -41,7 +41,7 @@ export interface Deps {
   /** Seconds that the database's clock is ahead of ours, where that is not to be believed; undefined when all is well. */
   readonly clockDoubt: () => number | undefined;
   /**
-   * The time that whatever deletes by it goes by: the earlier of ours and the database's own, asked for now. Rejects while the
+   * The time by which rows are deleted: the earlier of ours and the database's own, asked for now. Rejects while the
    * two are so far apart that one of them is wrong.
    */
   readonly carefulTime: () => Promise<Date>;

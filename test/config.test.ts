@@ -27,7 +27,7 @@ function problemsOf(mode: Mode, source: NodeJS.ProcessEnv): readonly string[] {
   }
 }
 
-test('contract: an empty environment is a whole configuration in development', () => {
+test('an empty environment is a whole configuration in development', () => {
   expect(loadConfig('dev', {})).toMatchObject({
     mode: 'dev',
     ISSUER: 'http://localhost:3000',
@@ -51,7 +51,7 @@ test('contract: an empty environment is a whole configuration in development', (
   });
 });
 
-test('spec.md §Resources: the indicated lifetimes: codes 30 to 60 seconds, access tokens minutes to hours, ID tokens minutes, refresh tokens days to months', () => {
+test('specification §Resources: the indicated lifetimes: codes 30 to 60 seconds, access tokens minutes to hours, ID tokens minutes, refresh tokens days to months', () => {
   const config = loadConfig('command', {});
   const within = (value: number, from: number, to: number): void => {
     expect(value).toBeGreaterThanOrEqual(from);
@@ -63,7 +63,7 @@ test('spec.md §Resources: the indicated lifetimes: codes 30 to 60 seconds, acce
   within(config.REFRESH_TOKEN_TTL, 86_400, 90 * 86_400);
 });
 
-test('contract: WORKERS is 1 in development and all cores in production; what is set wins', () => {
+test('WORKERS is 1 in development and all cores in production; what is set wins', () => {
   const cores = availableParallelism();
   expect([loadConfig('dev', {}).WORKERS, loadConfig('serve', PRODUCTION).WORKERS]).toEqual([1, cores]);
   // As `config print` shows it: as what this environment is meant.
@@ -75,21 +75,21 @@ test('contract: WORKERS is 1 in development and all cores in production; what is
   expect(problemsOf('dev', { WORKERS: '257' })).toHaveLength(1);
 });
 
-test('decided: the processes of a server share DATABASE_POOL_SIZE, with the primary and one that is just starting', () => {
+test('the processes of a server share DATABASE_POOL_SIZE, with the primary and one that is just starting', () => {
   const of = (WORKERS: string, size: string) => connectionsOf(loadConfig('dev', { WORKERS, DATABASE_POOL_SIZE: size }));
   expect([of('1', '20'), of('2', '20'), of('8', '100'), of('64', '20')]).toEqual([20, 5, 10, 2]);
 });
 
-test('contract: the issuer follows PORT, and TLS', () => {
+test('the issuer follows PORT, and TLS', () => {
   expect(loadConfig('dev', { PORT: '8080' }).ISSUER).toBe('http://localhost:8080');
   expect(loadConfig('dev', { TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k' }).ISSUER).toBe('https://localhost:3000');
 });
 
-test('contract: empty variables count as unset', () => {
+test('empty variables count as unset', () => {
   expect(loadConfig('dev', { PORT: '', ISSUER: '', SECRET_KEYS: '' })).toMatchObject({ PORT: 3000, SECRET_KEYS: [] });
 });
 
-test('contract: all problems are reported at once, each with its variable', () => {
+test('all problems are reported at once, each with its variable', () => {
   const found = problemsOf('serve', {
     NODE_ENV: 'production',
     PORT: 'http',
@@ -113,12 +113,12 @@ test('contract: all problems are reported at once, each with its variable', () =
   }
 });
 
-test('contract: serve refuses to start without ISSUER, DATABASE_URL and SECRET_KEYS', () => {
+test('serve refuses to start without ISSUER, DATABASE_URL and SECRET_KEYS', () => {
   expect(problemsOf('serve', {})).toHaveLength(3);
   expect(problemsOf('serve', PRODUCTION)).toEqual([]);
 });
 
-test('contract: dev refuses NODE_ENV=production, and an issuer that is not localhost', () => {
+test('dev refuses NODE_ENV=production, and an issuer that is not localhost', () => {
   expect(problemsOf('dev', { NODE_ENV: 'production' })).toHaveLength(1);
   expect(problemsOf('dev', { ISSUER: 'https://id.example.test' })).toHaveLength(1);
   expect(problemsOf('dev', { ISSUER: 'http://127.0.0.1:3000' })).not.toEqual([]);
@@ -141,7 +141,7 @@ test.each([
   'https://id.example.test/*',
   'ftp://id.example.test',
   'id.example.test',
-])('spec.md §Authentication 1: all traffic uses HTTPS: %s is no issuer for production', (ISSUER) => {
+])('specification §Authentication 1: all traffic uses HTTPS: %s is no issuer for production', (ISSUER) => {
   expect(problemsOf('serve', { ...PRODUCTION, ISSUER })).not.toEqual([]);
 });
 
@@ -176,7 +176,7 @@ test('RFC 7591 §2.3: whose software statements count is read as pairs; anything
   }
 });
 
-test('contract: whoever registers a client gets no power over the admin API', () => {
+test('whoever registers a client gets no power over the admin API', () => {
   const REGISTRATION_SCOPE = 'openid clients:write';
   expect(problemsOf('command', { REGISTRATION_SCOPE })).toEqual([expect.stringContaining('REGISTRATION_SCOPE')]);
   expect(problemsOf('command', { REGISTRATION_SCOPE: 'openid notes:write' })).toEqual([]);
@@ -218,7 +218,7 @@ test('ASVS 14.2.1: what is a secret only by mistake, or within a URL, is printed
 });
 
 test.each(['0.0.0.0', '::', '192.0.2.7', 'notebook.example'])(
-  'decided: development mode has accounts that everybody knows: HOST=%s wants EXPOSE_DEVELOPMENT',
+  'development mode has accounts that everybody knows: HOST=%s wants EXPOSE_DEVELOPMENT',
   (HOST) => {
     const [problem] = problemsOf('dev', { HOST });
     expect(problem).toMatch(/^HOST is ".*": development mode has accounts .* EXPOSE_DEVELOPMENT=true/);
@@ -228,11 +228,11 @@ test.each(['0.0.0.0', '::', '192.0.2.7', 'notebook.example'])(
 );
 
 test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost', 'postern.localhost'])(
-  'decided: development mode is at home at %s',
+  'development mode is at home at %s',
   (HOST) => expect(loadConfig('dev', { HOST }).HOST).toBe(HOST),
 );
 
-test('contract: secrets come from *_FILE too, not from both, and an unreadable file is a problem', () => {
+test('secrets come from *_FILE too, not from both, and an unreadable file is a problem', () => {
   const directory = mkdtempSync(join(tmpdir(), 'postern-config-'));
   try {
     const file = join(directory, 'keys');
@@ -268,16 +268,16 @@ test.each([
   ['ENCRYPTION_ALGS', 'dir'],
   ['KEY_ROTATION_INTERVAL', '86399'],
   ['KEY_ROTATION_INTERVAL', '-1'],
-])('contract: %s=%s is refused', (name, value) => {
+])('%s=%s is refused', (name, value) => {
   expect(problemsOf('command', { [name]: value }).join('\n')).toContain(name);
 });
 
-test('contract: TRUST_PROXY takes addresses and ranges', () => {
+test('TRUST_PROXY takes addresses and ranges', () => {
   const { TRUST_PROXY } = loadConfig('command', { TRUST_PROXY: '10.0.0.1, 10.0.0.0/8,fd00::/8,::1' });
   expect(TRUST_PROXY).toEqual(['10.0.0.1', '10.0.0.0/8', 'fd00::/8', '::1']);
 });
 
-test('config: ACR_VALUES are entries of a name and what it needs', () => {
+test('ACR_VALUES are entries of a name and what it needs', () => {
   const ACR_VALUES = 'urn:mace:incommon:iap:silver=1, https://refeds.org/profile/mfa=2,phrh=hwk+user';
   expect(problemsOf('command', { ACR_VALUES })).toEqual([]);
   expect(loadConfig('command', { ACR_VALUES }).ACR_VALUES).toHaveLength(3);
@@ -295,7 +295,7 @@ test.each<[NodeJS.ProcessEnv, string | undefined]>([
   [{ OTEL_TRACES_EXPORTER: 'otlp' }, 'http://localhost:4318/v1/traces'],
   [{ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }, undefined],
   [{ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/x' }, undefined],
-])('traces: traces are for those who ask for them: %j', (source, endpoint) => {
+])('traces are for those who ask for them: %j', (source, endpoint) => {
   expect(tracesEndpoint(loadConfig('command', source))).toBe(endpoint);
 });
 
@@ -315,7 +315,7 @@ test('the configuration is frozen', () => {
   expect(Object.isFrozen(loadConfig('command', {}))).toBe(true);
 });
 
-test('contract: .env.example lists every variable with its default', () => {
+test('.env.example lists every variable with its default', () => {
   const lines = readFileSync('.env.example', 'utf8').split('\n');
   const listed = new Map(
     lines.flatMap((line) => {

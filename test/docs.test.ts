@@ -9,13 +9,17 @@ import { namesIn } from './support/scrape.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+const pagesIn = (folder: string): string[] =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`);
 const documents = [
   'README.md',
   'SECURITY.md',
   'CHANGELOG.md',
-  ...readdirSync(join(ROOT, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
+  'CONTRIBUTING.md',
+  ...pagesIn('docs'),
+  ...pagesIn('docs/decisions'),
 ];
 
 describe('configuration', () => {
@@ -110,15 +114,32 @@ describe('links', () => {
     expect(named.length).toBeGreaterThan(50);
     expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
+
+  // `<name>` stands for a name that is to be chosen: what is above it exists.
+  const PATH = /(?<=^|[\s`(])((?:src|test|migrations|bench|docs)\/[\w.<>/-]*[\w>/]|[\w.-]+\.(?:json|yml|md)(?=`))/gm;
+  test.each(['CONTRIBUTING.md', 'docs/architecture.md', ...pagesIn('docs/decisions')])(
+    'every file and folder that %s names exists',
+    (file) => {
+      const named = [...read(file).matchAll(PATH)].map(([, path]) => path!.replace(/[^/]*<.*$/, ''));
+      expect(named).not.toEqual([]);
+      expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+    },
+  );
+
+  test('docs/decisions/README.md lists every record', () => {
+    const listed = [...read('docs/decisions/README.md').matchAll(/\]\((\d{4}-[^)]+)\)/g)].map(([, name]) => name);
+    const records = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => /^\d{4}-/.test(name));
+    expect(listed).toEqual(records.toSorted());
+  });
 });
 
-/** Tests whose names begin with a place in the specification: `spec.md §Endpoints 1: what it says`. */
+/** Tests whose names begin with a place in the specification: `specification §Endpoints 1: what it says`. */
 function specificationTests(): Array<{ place: string; sentence: string; file: string }> {
   const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' }).toSorted();
   return files
     .filter((file) => file.endsWith('.test.ts') && file !== 'docs.test.ts')
     .flatMap((file) =>
-      [...read(`test/${file}`).matchAll(/(['"`])(?:\w+, )?spec\.md §([^:]+?): ((?:\\.|(?!\1).)+)\1/g)].map(
+      [...read(`test/${file}`).matchAll(/(['"`])specification §([^:]+?): ((?:\\.|(?!\1).)+)\1/g)].map(
         ([, , place, sentence]) => ({ place: place!, sentence: sentence!.replaceAll(/\\(.)/g, '$1'), file }),
       ),
     );

@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { transact } from '../../src/store/postgres/db.ts';
 import { insertAccount } from '../../src/users/accounts.ts';
 import { startCluster, type Database } from '../database.ts';
 import { loadTool } from '../load/index.ts';
@@ -52,7 +53,7 @@ async function peopleWithAccounts(database: Database): Promise<Client> {
   const { machine, phc } = await people(database);
   const deps = depsFor(database.db);
   for (let n = 1; n < 2 * ACCOUNTS; n += 2) {
-    await insertAccount(deps, { username: `person${n}` }, phc, BY, new Date());
+    await transact(deps.db, (trx) => insertAccount(trx, deps, { username: `person${n}` }, phc, BY, new Date()));
   }
   return machine;
 }

@@ -1,7 +1,7 @@
 /** What Postgres does for a page of a list, measured: is it by index, and how many rows does it look at? */
 import { CompiledQuery, sql } from 'kysely';
 import type { Deps } from '../../src/deps.ts';
-import type { Db } from '../../src/store/db.ts';
+import type { Db } from '../../src/store/postgres/db.ts';
 import {
   recordStatements,
   stepsOf,
@@ -32,22 +32,22 @@ type After = ReadonlyArray<string | number> | undefined;
 
 /** Reads pages as the server does, but where its statements can be heard. */
 export function planner(db: Db, deps: Partial<Deps>, limit: number) {
-  const heard = recordStatements();
+  const statements = recordStatements();
 
   type Asked = [operation: ListOperation, query: ListQuery, ids: Readonly<Record<string, string>>];
 
   async function page([{ list, query }, { sort, filters }, ids]: Asked, after: After, count: number): Promise<After> {
     const columns = list.sorts[sort.replace(/^-/, '')]!;
     const keyset = { columns, descending: sort.startsWith('-'), after, limit: count };
-    const call = { deps: { ...deps, db } as Deps, by: { actor: 'bench' }, now: new Date(), held: undefined };
+    const call = { deps: deps as Deps, db, by: { actor: 'bench' }, now: new Date(), token_scope: undefined };
     return (await list.page(call, ids, query.parse(Object.fromEntries(filters)), keyset)).last;
   }
 
   /** The statement of one page; undefined for what is read whole. */
   async function read(...[operation, query, ids, after]: [...Asked, After]): Promise<Statement | undefined> {
-    heard.take();
+    statements.take();
     await page([operation, query, ids], after, limit);
-    return heard.take().findLast(({ text }) => /\border by\b.*\blimit\b/s.test(text));
+    return statements.take().findLast(({ text }) => /\border by\b.*\blimit\b/s.test(text));
   }
 
   /** Where so many rows end. */
@@ -74,7 +74,7 @@ export function planner(db: Db, deps: Partial<Deps>, limit: number) {
     return { indexes, rows: looked, wrong };
   }
 
-  return { read, endOf, look, stop: () => heard.stop() };
+  return { read, endOf, look, stop: () => statements.stop() };
 }
 
 const lookedAt = (step: Plan): number =>

@@ -19,7 +19,7 @@ interface Share {
 }
 
 /** Self time by home, and by function, the largest first. */
-export function sharesIn(file: string): { homes: Share[]; functions: Share[]; idle: number } {
+function sharesIn(file: string): { homes: Share[]; functions: Share[]; idle: number } {
   const { nodes, samples = [], timeDeltas = [] } = JSON.parse(readFileSync(file, 'utf8')) as Profiler.Profile;
   const time = new Map<number, number>();
   for (const [index, id] of samples.entries()) time.set(id, (time.get(id) ?? 0) + (timeDeltas[index] ?? 0));

@@ -52,8 +52,8 @@ export async function startServer({
     // What it logs goes nowhere, as fast as that is.
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  let said = '';
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-10_000)));
+  let output = '';
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-10_000)));
   let ended = false;
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve(void (ended = true))));
   const killed = (): void => void child.kill('SIGKILL');
@@ -70,7 +70,7 @@ export async function startServer({
     return new Promise<T>((resolve, reject) => {
       waiting.set(id, resolve as (answer: unknown) => void);
       child.send({ id, ...question }, (error) => error && reject(error));
-      void exited.then(() => reject(new Error(`${script} ended: ${said}`)));
+      void exited.then(() => reject(new Error(`${script} ended: ${output}`)));
     });
   };
 
@@ -81,7 +81,7 @@ export async function startServer({
     if (answer?.ok) break;
     if (ended || Date.now() > deadline) {
       killed();
-      throw new Error(`${script} was not ready: ${said}`);
+      throw new Error(`${script} was not ready: ${output}`);
     }
     await sleep(20);
   }

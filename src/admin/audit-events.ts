@@ -1,8 +1,8 @@
 /** The audit log, to be read and exported. Nobody changes it; what is past its retention is swept. */
 import { z } from 'zod';
 import * as store from '../store/audit-log.ts';
-import { moment } from './list.ts';
-import { listOf, type AdminResource, type Item } from './resource.ts';
+import { moment } from './api/list.ts';
+import { collectionOf } from './api/collection.ts';
 
 const item = z.strictObject({
   event_id: z.string(),
@@ -19,16 +19,19 @@ const item = z.strictObject({
 const text = z.string().min(1).max(300);
 
 /** An event as it is shown and exported. */
-const itemOf = ({ at, ...event }: store.AuditEvent): Item => ({ ...event, at: at.toISOString() });
+const itemOf = ({ at, ...event }: store.AuditEvent): z.output<typeof item> => ({ ...event, at: at.toISOString() });
 
-export const auditEvents: AdminResource = {
+const collection = collectionOf({
   noun: 'audit event',
   summary: 'what happened',
   path: '/audit-events',
   id: 'event_id',
   subject: 'audit',
   item,
-  list: listOf({
+});
+
+export const auditEvents = collection.with({
+  list: collection.list({
     filters: z.strictObject({
       event: text,
       sub: text,
@@ -42,13 +45,13 @@ export const auditEvents: AdminResource = {
     sorts: { at: store.BY_TIME },
     descending: true,
     exports: true,
-    async page({ deps }, _ids, filters, keyset) {
-      const { rows, ...rest } = await store.page(deps.db, filters, keyset);
+    async page({ db }, _ids, filters, keyset) {
+      const { rows, ...rest } = await store.page(db, filters, keyset);
       return { items: rows.map(itemOf), ...rest };
     },
   }),
-  async find({ deps }, { event_id }) {
-    const event = await store.find(deps.db, event_id!);
+  async find({ db }, { event_id }) {
+    const event = await store.find(db, event_id);
     return event && itemOf(event);
   },
-};
+});

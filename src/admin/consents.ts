@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { formatScope } from '../protocol/scope.ts';
 import * as store from '../store/consents.ts';
 import { withdrawConsent } from '../users/access.ts';
-import { listOf, type AdminResource, type Item } from './resource.ts';
+import { collectionOf } from './api/collection.ts';
 import { requireUser } from './users.ts';
 
 const item = z.strictObject({
@@ -19,7 +19,7 @@ const item = z.strictObject({
   ),
 });
 
-const itemOf = ({ client_id, client_name, agreed }: store.ConsentOf): Item => ({
+const itemOf = ({ client_id, client_name, agreed }: store.ConsentOf): z.output<typeof item> => ({
   client_id,
   client_name,
   agreed: agreed
@@ -32,25 +32,28 @@ const itemOf = ({ client_id, client_name, agreed }: store.ConsentOf): Item => ({
     })),
 });
 
-export const userConsents: AdminResource = {
+const collection = collectionOf({
   noun: 'consent',
   summary: 'the consents of a user',
   path: '/users/{sub}/consents',
   id: 'client_id',
   subject: 'grants',
   item,
-  list: listOf({
+});
+
+export const userConsents = collection.with({
+  list: collection.list({
     filters: z.strictObject({}),
     sorts: { client_id: ['client_id'] },
     async page(call, { sub }, _filters, keyset) {
-      await requireUser(call, sub!);
-      const { rows, ...rest } = await store.page(call.deps.db, sub!, keyset);
+      await requireUser(call, sub);
+      const { rows, ...rest } = await store.page(call.db, sub, keyset);
       return { items: rows.map(itemOf), ...rest };
     },
   }),
-  async find({ deps }, { sub, client_id }) {
-    const consent = await store.findOf(deps.db, sub!, client_id!);
+  async find({ db }, { sub, client_id }) {
+    const consent = await store.findOf(db, sub, client_id);
     return consent && itemOf(consent);
   },
-  remove: ({ deps, by, now }, { sub, client_id }) => withdrawConsent(deps, sub!, client_id!, by, now),
-};
+  remove: ({ trx, by, now }, { sub, client_id }) => withdrawConsent(trx, sub, client_id, by, now),
+});

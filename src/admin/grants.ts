@@ -2,14 +2,14 @@
 import { z } from 'zod';
 import { formatScope } from '../protocol/scope.ts';
 import * as store from '../store/grants.ts';
-import type { Keyset } from '../store/listing.ts';
+import type { Keyset } from '../store/postgres/listing.ts';
 import { revokeGrant } from '../users/access.ts';
-import { moment } from './list.ts';
-import { listOf, type AdminResource, type Call, type Ids, type Item } from './resource.ts';
+import { moment } from './api/list.ts';
+import { collectionOf, type ReadCall } from './api/collection.ts';
 import { requireUser } from './users.ts';
 
 /** The states that a list can show. */
-export const GRANT_STATES = ['live', 'revoked'] as const;
+const GRANT_STATES = ['live', 'revoked'] as const;
 
 const time = z.iso.datetime();
 /** The schema of a grant. */
@@ -32,7 +32,7 @@ export const grantItem = z.strictObject({
 });
 
 /** A grant as it is answered. */
-export const describeGrant = (grant: store.Grant, now: Date): Item => ({
+export const describeGrant = (grant: store.Grant, now: Date): z.output<typeof grantItem> => ({
   grant_id: grant.grant_id,
   client_id: grant.client_id,
   sub: grant.sub,
@@ -56,46 +56,44 @@ const filters = {
   created_after: moment.describe('Given then, or later'),
   created_before: moment.describe('Given before then'),
 };
-const common = {
-  noun: 'grant',
-  id: 'grant_id',
-  subject: 'grants',
-  item: grantItem,
-  async find({ deps, now }: Call, { grant_id, sub }: Ids) {
-    const row = await store.find(deps.db, grant_id!);
-    return row && row.sub === (sub ?? row.sub) ? describeGrant(row, now) : undefined;
-  },
-  remove: ({ deps, by, now }: Call, { grant_id, sub }: Ids) => revokeGrant(deps, grant_id!, { sub }, by, now),
-} as const;
+const common = { noun: 'grant', id: 'grant_id', subject: 'grants', item: grantItem } as const;
+
+/** One grant, if it is this person's where one is named. */
+async function find({ db, now }: ReadCall, grant_id: string, sub?: string) {
+  const row = await store.find(db, grant_id);
+  return row && row.sub === (sub ?? row.sub) ? describeGrant(row, now) : undefined;
+}
 
 const ORDER = { sorts: { created_at: ['created_at', 'grant_id'] }, descending: true } as const;
 
-async function page({ deps, now }: Call, asked: Partial<store.GrantFilters>, keyset: Keyset) {
-  const { rows, ...rest } = await store.page(deps.db, { ...asked, state: asked.state ?? 'live' }, now, keyset);
+async function page({ db, now }: ReadCall, filters: Partial<store.GrantFilters>, keyset: Keyset) {
+  const { rows, ...rest } = await store.page(db, { ...filters, state: filters.state ?? 'live' }, now, keyset);
   return { items: rows.map((row) => describeGrant(row, now)), ...rest };
 }
 
-export const grants: AdminResource = {
-  ...common,
-  summary: 'grants',
-  path: '/grants',
-  list: listOf({
+const ofAll = collectionOf({ ...common, summary: 'grants', path: '/grants' });
+
+export const grants = ofAll.with({
+  list: ofAll.list({
     ...ORDER,
     filters: z.strictObject({ sub: z.string(), ...filters }),
-    page: (call, _ids, asked, keyset) => page(call, asked, keyset),
+    page: (call, _ids, filters, keyset) => page(call, filters, keyset),
   }),
-};
+  find: (call, { grant_id }) => find(call, grant_id),
+  remove: ({ trx, by, now }, { grant_id }) => revokeGrant(trx, grant_id, {}, by, now),
+});
 
-export const userGrants: AdminResource = {
-  ...common,
-  summary: 'the grants of a user',
-  path: '/users/{sub}/grants',
-  list: listOf({
+const ofUser = collectionOf({ ...common, summary: 'the grants of a user', path: '/users/{sub}/grants' });
+
+export const userGrants = ofUser.with({
+  list: ofUser.list({
     ...ORDER,
     filters: z.strictObject(filters),
-    async page(call, { sub }, asked, keyset) {
-      await requireUser(call, sub!);
-      return page(call, { ...asked, sub }, keyset);
+    async page(call, { sub }, filters, keyset) {
+      await requireUser(call, sub);
+      return page(call, { ...filters, sub }, keyset);
     },
   }),
-};
+  find: (call, { sub, grant_id }) => find(call, grant_id, sub),
+  remove: ({ trx, by, now }, { sub, grant_id }) => revokeGrant(trx, grant_id, { sub }, by, now),
+});

@@ -1,8 +1,8 @@
 /**
- * Admin: what operators keep, and what they may do with it. It owns the description of each kind of thing, from which the
+ * The admin API: what operators can read and change. It owns the description of each kind of thing, from which the
  * doors make routes, a document and commands, and what every such write shares; the rules of each belong to its party.
  */
-import { describeApi } from './describe.ts';
+import { describeApi } from './api/describe.ts';
 import { clients } from './clients.ts';
 import { clientSecrets } from './client-secrets.ts';
 import { auditEvents } from './audit-events.ts';
@@ -12,7 +12,7 @@ import { grants, userGrants } from './grants.ts';
 import { groupMembers, groups } from './groups.ts';
 import { keys } from './keys.ts';
 import { logoutNotices } from './logout-notices.ts';
-import { operationsOf, type Operation } from './operation.ts';
+import { operationsOf, type Operation } from './api/operation.ts';
 import { registrationTokens } from './registration-tokens.ts';
 import { resources } from './resources.ts';
 import { scopes } from './scopes.ts';
@@ -23,17 +23,17 @@ import { users } from './users.ts';
 import { adminApiOf } from '../protocol/admin-api.ts';
 import type { Resource } from '../store/resources.ts';
 import { roleGroups, roles, roleUsers } from './roles.ts';
-import type { AdminResource } from './resource.ts';
+import type { Collection } from './api/collection.ts';
 
 export { ADMIN_PATH } from '../protocol/admin-api.ts';
-export { answerOf, type Operation } from './operation.ts';
-export { NDJSON } from './list.ts';
-export { exportList, fill, perform, type AdminAnswer, type AdminRequest } from './perform.ts';
-export { Problem, problemOf, PROBLEM_CODES } from './problem.ts';
-export type { AdminResource } from './resource.ts';
+export { type Operation } from './api/operation.ts';
+export { NDJSON } from './api/list.ts';
+export { exportList, fill, perform } from './api/perform.ts';
+export { Problem, problemOf, PROBLEM_CODES } from './api/problem.ts';
+export type { Collection } from './api/collection.ts';
 
-/** Every kind of thing, by the name that the command line gives it. */
-export const adminResources = {
+/** Every collection, by the name that the command line gives it. */
+export const collections = {
   clients,
   'client-secrets': clientSecrets,
   groups,
@@ -56,10 +56,10 @@ export const adminResources = {
   keys,
   'audit-events': auditEvents,
   settings,
-} as const satisfies Record<string, AdminResource>;
+} as const satisfies Record<string, Collection>;
 
 /** Everything that can be done. */
-export const operations: readonly Operation[] = Object.values<AdminResource>(adminResources).flatMap(operationsOf);
+export const operations: readonly Operation[] = Object.values<Collection>(collections).flatMap(operationsOf);
 
 /** The scopes of the API, each with what a token that has it may do. */
 export const adminScopes: ReadonlyMap<string, string> = new Map(

@@ -2,10 +2,11 @@
 import { z } from 'zod';
 import { keyStates, makeKey, retireKey, rotateKey, type MadeKey } from '../keys/index.ts';
 import { KEY_ALGS } from '../protocol/key-alg.ts';
+import type { Db } from '../store/postgres/db.ts';
 import * as store from '../store/keys.ts';
-import { pageOf } from './list.ts';
-import { Problem } from './problem.ts';
-import { actionOf, listOf, type AdminResource, type Call, type Item } from './resource.ts';
+import { pageOf } from './api/list.ts';
+import { Problem } from './api/problem.ts';
+import { collectionOf, type Item } from './api/collection.ts';
 
 const alg = z.enum(KEY_ALGS);
 const state = z.enum(['next', 'active', 'retired']);
@@ -24,8 +25,8 @@ const item = z.strictObject({
   ends_at: z.iso.datetime().nullable(),
 });
 
-async function all({ deps, now }: Call): Promise<Item[]> {
-  const states = keyStates(await store.all(deps.db), now);
+async function all(db: Db, now: Date): Promise<Array<z.output<typeof item>>> {
+  const states = keyStates(await store.all(db), now);
   return states.map(({ created_at, activates_at, ends_at, ...key }) => ({
     ...key,
     created_at: created_at.toISOString(),
@@ -34,31 +35,33 @@ async function all({ deps, now }: Call): Promise<Item[]> {
   }));
 }
 
-const find = async (call: Call, kid: string): Promise<Item | undefined> =>
-  (await all(call)).find((key) => key['kid'] === kid);
+const find = async (db: Db, kid: string, now: Date): Promise<z.output<typeof item> | undefined> =>
+  (await all(db, now)).find((key) => key['kid'] === kid);
 
-export const keys: AdminResource = {
+const collection = collectionOf({
   noun: 'key',
   summary: 'the keys of this server',
   path: '/keys',
   id: 'kid',
   subject: 'keys',
   item,
-  list: listOf({
+});
+
+export const keys = collection.with({
+  list: collection.list({
     filters: z.strictObject({ alg, state, use }),
     sorts: { activates_at: ['activates_at', 'kid'] },
-    async page(call, _ids, filters, keyset) {
+    async page({ db, now }, _ids, filters, keyset) {
       const named = Object.entries(filters);
       // There are a handful of them at any time.
-      const rows = (await all(call)).filter((key) => named.every(([name, value]) => key[name] === value));
+      const rows = (await all(db, now)).filter((key: Item) => named.every(([name, value]) => key[name] === value));
       return pageOf(rows, keyset);
     },
   }),
-  find: (call, { kid }) => find(call, kid!),
+  find: ({ db, now }, { kid }) => find(db, kid, now),
   actions: {
-    rotate: actionOf({
+    rotate: collection.actionOnAll({
       summary: 'Make a new key; the present one is used until everybody can have the new one',
-      collection: true,
       body: z
         .strictObject({
           alg: alg.default('RS256'),
@@ -67,14 +70,12 @@ export const keys: AdminResource = {
         .default({ alg: 'RS256', immediately: false }),
       answer: item,
       prepare: ({ deps, now }, _ids, given) => makeKey(deps.secrets, given.alg, now),
-      async run(call, _ids, given, made: MadeKey) {
-        const { deps, by, now } = call;
-        const { immediately } = given;
-        const { kid } = await rotateKey(deps.db, deps.secrets, given.alg, by, now, { immediately, made });
-        return find(call, kid);
+      async run({ trx, by, now }, _ids, { immediately }, made: MadeKey) {
+        const { kid } = await rotateKey(trx, made, by, now, { immediately });
+        return find(trx, kid, now);
       },
     }),
-    retire: actionOf({
+    retire: collection.action({
       summary: 'Take a key out of use at once: everything it signed is refused, nothing encrypted to it is opened',
       body: z.strictObject({}).default({}),
       answer: z.strictObject({
@@ -85,15 +86,15 @@ export const keys: AdminResource = {
           .nullable()
           .describe('The key used from now on; null when the retired one was not in use'),
       }),
-      async prepare(call, { kid }) {
-        const present = await find(call, kid!);
-        return present && makeKey(call.deps.secrets, alg.parse(present['alg']), call.now);
+      async prepare({ db, deps, now }, { kid }) {
+        const present = await find(db, kid, now);
+        return present && makeKey(deps.secrets, alg.parse(present['alg']), now);
       },
-      async run({ deps, by, now }, { kid }, _body, made: MadeKey | undefined) {
-        const done = await retireKey(deps.db, deps.secrets, kid!, by, now, { made });
+      async run({ trx, by, now }, { kid }, _body, spare: MadeKey | undefined) {
+        const done = spare && (await retireKey(trx, kid, spare, by, now));
         if (!done) throw new Problem('conflict', 'the key was retired before');
         return { ...done };
       },
     }),
   },
-};
+});

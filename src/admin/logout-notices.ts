@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { removeNotice, retryNotice } from '../sessions/notices.ts';
 import * as store from '../store/logout-notices.ts';
-import { actionOf, listOf, type AdminResource, type Item } from './resource.ts';
+import { collectionOf } from './api/collection.ts';
 
 const item = z.strictObject({
   notice_id: z.string(),
@@ -15,7 +15,13 @@ const item = z.strictObject({
   dead_at: z.iso.datetime().describe('When it was given up'),
 });
 
-const itemOf = ({ next_at: _next, sector: _sector, created_at, dead_at, ...notice }: store.LogoutNotice): Item => ({
+const itemOf = ({
+  next_at: _next,
+  sector: _sector,
+  created_at,
+  dead_at,
+  ...notice
+}: store.LogoutNotice): z.output<typeof item> => ({
   ...notice,
   created_at: created_at.toISOString(),
   dead_at: dead_at!.toISOString(),
@@ -23,36 +29,39 @@ const itemOf = ({ next_at: _next, sector: _sector, created_at, dead_at, ...notic
 
 const text = z.string().max(300);
 
-export const logoutNotices: AdminResource = {
+const collection = collectionOf({
   noun: 'logout notice',
   summary: 'sign-outs that clients could not be told of',
   path: '/logout-notices',
   id: 'notice_id',
   subject: 'sessions',
   item,
-  list: listOf({
+});
+
+export const logoutNotices = collection.with({
+  list: collection.list({
     filters: z.strictObject({ client_id: text, sub: text }),
     sorts: { notice_id: ['notice_id'] },
     descending: true,
-    async page({ deps }, _ids, filters, keyset) {
-      const { rows, ...rest } = await store.pageOfDead(deps.db, filters, keyset);
+    async page({ db }, _ids, filters, keyset) {
+      const { rows, ...rest } = await store.pageOfDead(db, filters, keyset);
       return { items: rows.map(itemOf), ...rest };
     },
   }),
-  async find({ deps }, { notice_id }) {
-    const notice = await store.findDead(deps.db, notice_id!);
+  async find({ db }, { notice_id }) {
+    const notice = await store.findDead(db, notice_id);
     return notice && itemOf(notice);
   },
-  remove: ({ deps, by, now }, { notice_id }) => removeNotice(deps, notice_id!, by, now),
+  remove: ({ trx, by, now }, { notice_id }) => removeNotice(trx, notice_id, by, now),
   actions: {
-    retry: actionOf({
+    retry: collection.action({
       summary: 'Send it again',
       body: z.strictObject({}).default({}),
       answer: null,
-      async run({ deps, by, now }, { notice_id }) {
-        await retryNotice(deps, notice_id!, by, now);
+      async run({ trx, by, now }, { notice_id }) {
+        await retryNotice(trx, notice_id, by, now);
         return undefined;
       },
     }),
   },
-};
+});

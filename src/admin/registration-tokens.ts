@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import { createInitialAccessToken, removeInitialAccessToken } from '../clients/dynamic.ts';
 import { readableText } from '../protocol/plain-text.ts';
+import { DAY } from '../protocol/numeric-date.ts';
 import * as store from '../store/initial-access-tokens.ts';
-import { createOf, listOf, type AdminResource, type Item } from './resource.ts';
+import { collectionOf } from './api/collection.ts';
 
 const item = z.strictObject({
   token_id: z.string(),
@@ -14,35 +15,36 @@ const item = z.strictObject({
   initial_access_token: z.string().optional().describe('Shown once, in the answer that made it'),
 });
 
-const itemOf = ({ created_at, expires_at, ...token }: store.ShownToken): Item => ({
+const itemOf = ({ created_at, expires_at, ...token }: store.ShownToken): z.output<typeof item> => ({
   ...token,
   created_at: created_at.toISOString(),
   expires_at: expires_at.toISOString(),
 });
 
-const DAY = 86_400;
-
-export const registrationTokens: AdminResource = {
+const collection = collectionOf({
   noun: 'registration token',
   summary: 'tokens that let others register clients',
   path: '/registration-tokens',
   id: 'token_id',
   subject: 'clients',
   item,
-  list: listOf({
+});
+
+export const registrationTokens = collection.with({
+  list: collection.list({
     filters: z.strictObject({}),
     sorts: { created_at: ['created_at', 'token_id'] },
     descending: true,
-    async page({ deps }, _ids, _filters, keyset) {
-      const { rows, ...rest } = await store.page(deps.db, keyset);
+    async page({ db }, _ids, _filters, keyset) {
+      const { rows, ...rest } = await store.page(db, keyset);
       return { items: rows.map(itemOf), ...rest };
     },
   }),
-  async find({ deps }, { token_id }) {
-    const row = await store.find(deps.db, token_id!);
+  async find({ db }, { token_id }) {
+    const row = await store.find(db, token_id);
     return row && itemOf(row);
   },
-  create: createOf({
+  create: collection.create({
     body: z
       .strictObject({
         label: readableText(200).optional(),
@@ -56,10 +58,10 @@ export const registrationTokens: AdminResource = {
       })
       .default({ uses: 1, expires_in: DAY }),
     once: ['initial_access_token'],
-    async run({ deps, by, now }, _ids, given) {
-      const { initial_access_token, ...made } = await createInitialAccessToken(deps, given, by, now);
+    async run({ trx, deps, by, now }, _ids, given) {
+      const { initial_access_token, ...made } = await createInitialAccessToken(trx, deps, given, by, now);
       return { ...itemOf({ ...made, created_at: now }), initial_access_token };
     },
   }),
-  remove: ({ deps, by, now }, { token_id }) => removeInitialAccessToken(deps, token_id!, by, now),
-};
+  remove: ({ trx, by, now }, { token_id }) => removeInitialAccessToken(trx, token_id, by, now),
+});

@@ -2,11 +2,10 @@
 import { z } from 'zod';
 import { putScope, removeScope, scopeFields, type ScopeChanges } from '../clients/scopes.ts';
 import { isBuiltInScope } from '../protocol/scope.ts';
-import type { Trx } from '../store/db.ts';
 import * as store from '../store/scopes.ts';
-import { flag } from './list.ts';
-import { requireNamed } from './problem.ts';
-import { listOf, replaceOf, type AdminResource, type Item } from './resource.ts';
+import { flag } from './api/list.ts';
+import { requireNamed } from './api/problem.ts';
+import { collectionOf } from './api/collection.ts';
 
 const built_in = z.boolean().describe('The server needs it: it cannot be deleted, and only its description can change');
 const item = z.strictObject({ ...scopeFields.required().shape, built_in });
@@ -19,35 +18,42 @@ const body = z.strictObject({
   built_in: built_in.optional(),
 });
 
-const itemOf = (scope: store.Scope): Item => ({ ...scope, built_in: isBuiltInScope(scope.name) });
+const itemOf = (scope: store.Scope): z.output<typeof item> => ({ ...scope, built_in: isBuiltInScope(scope.name) });
 
-export const scopes: AdminResource = {
+const collection = collectionOf({
   noun: 'scope',
   summary: 'scopes',
   path: '/scopes',
   id: 'name',
   subject: 'scopes',
   item,
-  list: listOf({
+});
+
+export const scopes = collection.with({
+  list: collection.list({
     filters: z.strictObject({ for_people: flag, for_machines: flag }),
     sorts: { name: ['name'] },
-    async page({ deps }, _ids, filters, keyset) {
-      const { rows, ...rest } = await store.page(deps.db, filters, keyset);
+    async page({ db }, _ids, filters, keyset) {
+      const { rows, ...rest } = await store.page(db, filters, keyset);
       return { items: rows.map(itemOf), ...rest };
     },
   }),
-  async find({ deps }, { name }, lock) {
-    const scope = await (lock ? store.findLocked(deps.db as Trx, name!) : store.find(deps.db, name!));
+  async find({ db }, { name }) {
+    const scope = await store.find(db, name);
     return scope && itemOf(scope);
   },
-  replace: replaceOf({
+  async findLocked({ trx }, { name }) {
+    const scope = await store.findLocked(trx, name);
+    return scope && itemOf(scope);
+  },
+  replace: collection.replace({
     body,
     creates: true,
     writable: ({ name: _name, built_in: _built_in, ...fields }) => fields,
-    async run({ deps, by, now }, { name }, { name: said, built_in: _built_in, ...fields }) {
-      requireNamed('name', said, name!);
-      return itemOf(await putScope(deps, name!, fields satisfies ScopeChanges, by, now));
+    async run({ trx, by, now }, { name }, { name: sent, built_in: _built_in, ...fields }) {
+      requireNamed('name', sent, name);
+      return itemOf(await putScope(trx, name, fields satisfies ScopeChanges, by, now));
     },
   }),
-  remove: ({ deps, by, now }, { name }) => removeScope(deps, name!, by, now),
-};
+  remove: ({ trx, by, now }, { name }) => removeScope(trx, name, by, now),
+});

@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { endSessionOf, idleSince } from '../sessions/index.ts';
 import * as store from '../store/sessions.ts';
-import { listOf, type AdminResource, type Call, type Ids, type Item } from './resource.ts';
+import { collectionOf, type Call, type ReadCall } from './api/collection.ts';
 import { requireUser } from './users.ts';
 
 /** The states that a list can show. */
-export const SESSION_STATES = ['live', 'ended'] as const;
+const SESSION_STATES = ['live', 'ended'] as const;
 
 const moment = z.iso.datetime();
 const item = z.strictObject({
@@ -24,7 +24,10 @@ const item = z.strictObject({
 });
 
 /** A session as it is answered. */
-export function describeSession({ deps: { config }, now }: Pick<Call, 'deps' | 'now'>, row: store.SeenSession): Item {
+function describeSession(
+  { deps: { config }, now }: Pick<Call, 'deps' | 'now'>,
+  row: store.ShownSession,
+): z.output<typeof item> {
   const idle = row.kind === 'browser' && row.seen_at <= idleSince(config, now);
   return {
     sid: row.sid,
@@ -42,47 +45,45 @@ export function describeSession({ deps: { config }, now }: Pick<Call, 'deps' | '
 }
 
 const state = z.enum(SESSION_STATES).describe('live unless said otherwise; those that ran out are in neither');
-const common = {
-  noun: 'session',
-  id: 'sid',
-  subject: 'sessions',
-  item,
-  async find(call: Call, { sid, sub }: Ids) {
-    const row = await store.find(call.deps.db, sid!);
-    return row && row.sub === (sub ?? row.sub) ? describeSession(call, row) : undefined;
-  },
-  remove: ({ deps, by, now }: Call, { sid, sub }: Ids) => endSessionOf(deps, sid!, { sub }, by, now),
-} as const;
+const common = { noun: 'session', id: 'sid', subject: 'sessions', item } as const;
+
+/** One session, if it is this person's where one is named. */
+async function find(call: ReadCall, sid: string, sub?: string) {
+  const row = await store.find(call.db, sid);
+  return row && row.sub === (sub ?? row.sub) ? describeSession(call, row) : undefined;
+}
 
 const ORDER = { sorts: { created_at: ['created_at', 'sid'] }, descending: true } as const;
 
-async function page(call: Call, filters: store.SessionFilters, keyset: Parameters<typeof store.page>[4]) {
-  const { deps, now } = call;
-  const { rows, ...rest } = await store.page(deps.db, filters, now, idleSince(deps.config, now), keyset);
+async function page(call: ReadCall, filters: store.SessionFilters, keyset: Parameters<typeof store.page>[4]) {
+  const { db, deps, now } = call;
+  const { rows, ...rest } = await store.page(db, filters, now, idleSince(deps.config, now), keyset);
   return { items: rows.map((row) => describeSession(call, row)), ...rest };
 }
 
-export const sessions: AdminResource = {
-  ...common,
-  summary: 'sessions',
-  path: '/sessions',
-  list: listOf({
+const ofAll = collectionOf({ ...common, summary: 'sessions', path: '/sessions' });
+
+export const sessions = ofAll.with({
+  list: ofAll.list({
     ...ORDER,
     filters: z.strictObject({ sub: z.string(), state }),
-    page: (call, _ids, { sub, state: wanted = 'live' }, keyset) => page(call, { sub, state: wanted }, keyset),
+    page: (call, _ids, { sub, state: listed = 'live' }, keyset) => page(call, { sub, state: listed }, keyset),
   }),
-};
+  find: (call, { sid }) => find(call, sid),
+  remove: ({ trx, by, now }, { sid }) => endSessionOf(trx, sid, {}, by, now),
+});
 
-export const userSessions: AdminResource = {
-  ...common,
-  summary: 'the sessions of a user',
-  path: '/users/{sub}/sessions',
-  list: listOf({
+const ofUser = collectionOf({ ...common, summary: 'the sessions of a user', path: '/users/{sub}/sessions' });
+
+export const userSessions = ofUser.with({
+  list: ofUser.list({
     ...ORDER,
     filters: z.strictObject({ state }),
-    async page(call, { sub }, { state: wanted = 'live' }, keyset) {
-      await requireUser(call, sub!);
-      return page(call, { sub, state: wanted }, keyset);
+    async page(call, { sub }, { state: listed = 'live' }, keyset) {
+      await requireUser(call, sub);
+      return page(call, { sub, state: listed }, keyset);
     },
   }),
-};
+  find: (call, { sub, sid }) => find(call, sid, sub),
+  remove: ({ trx, by, now }, { sub, sid }) => endSessionOf(trx, sid, { sub }, by, now),
+});

@@ -1,10 +1,11 @@
-/** Tokens: what any of them is, and the end of it. They are named by themselves, in a body, so that no log has them. */
+/** Tokens: inspecting and revoking any of them. A token is sent in a body, so that no log has it. */
 import { z } from 'zod';
 import { formatScope } from '../protocol/scope.ts';
+import { TOKEN_FORMATS } from '../protocol/token-format.ts';
 import { FAULTS, inspect, type Fault, type Inspection } from '../tokens/inspect.ts';
 import { endTarget, findTarget, type Target } from '../tokens/revoke.ts';
 import { describeGrant, grantItem } from './grants.ts';
-import { actionOf, type AdminResource, type Item } from './resource.ts';
+import { collectionOf } from './api/collection.ts';
 
 const body = z.strictObject({ token: z.string().min(1).max(16_384) });
 const time = z.iso.datetime();
@@ -17,7 +18,7 @@ const item = z.strictObject({
       .join('; '),
   ),
   kind: z.enum(['access_token', 'refresh_token']).optional(),
-  format: z.enum(['jwt', 'opaque']).optional(),
+  format: z.enum(TOKEN_FORMATS).optional(),
   client_id: z.string().optional(),
   sub: z.string().optional(),
   scope: z.string().optional(),
@@ -29,56 +30,62 @@ const item = z.strictObject({
   grant: grantItem.optional(),
 });
 
-/** What was found out, as it is answered. */
-export function describeToken({ scope, issued_at, expires_at, grant, ...said }: Inspection, now: Date): Item {
-  const known = {
-    ...said,
+const end = z.strictObject({
+  ended: z.enum(['grant', 'token', 'nothing']).describe('nothing: the token is unknown, or has expired'),
+  client_id: z.string().optional(),
+  grant_id: z.string().optional(),
+});
+
+/** An inspection as it is answered. */
+function describeToken(
+  { aud, scope, issued_at, expires_at, grant, ...rest }: Inspection,
+  now: Date,
+): z.output<typeof item> {
+  return {
+    ...rest,
+    aud: aud && [...aud],
     scope: scope && formatScope(scope),
     issued_at: issued_at?.toISOString(),
     expires_at: expires_at?.toISOString(),
     grant: grant && describeGrant(grant, now),
   };
-  return Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined));
 }
 
-/** What ended with a token, as it is answered. */
-export const describeEnd = (target: Target | undefined): Item => ({
+/** What was revoked with a token, as it is answered. */
+const describeEnd = (target: Target | undefined): z.output<typeof end> => ({
   ended: target === undefined ? 'nothing' : target.gid === undefined ? 'token' : 'grant',
   ...(target && { client_id: target.client_id }),
   ...(target?.gid !== undefined && { grant_id: target.gid }),
 });
 
-export const tokens: AdminResource = {
+const collection = collectionOf({
   noun: 'token',
   summary: 'tokens',
   path: '/tokens',
   subject: 'tokens',
   item,
+});
+
+export const tokens = collection.with({
   actions: {
-    introspect: actionOf({
+    introspect: collection.actionOnAll({
       summary: 'Say what a token is, and why it is accepted or not',
-      collection: true,
       reads: true,
       body,
       answer: item,
       // All of it is reading, so no transaction waits for the signature.
-      prepare: ({ deps, now }, _ids, { token }) => inspect(deps, token, now),
+      prepare: ({ db, deps, now }, _ids, { token }) => inspect({ ...deps, db }, token, now),
       run: async ({ now }, _ids, _body, inspection: Inspection) => describeToken(inspection, now),
     }),
-    revoke: actionOf({
+    revoke: collection.actionOnAll({
       summary: 'Revoke a token, with the grant that it belongs to',
-      collection: true,
       body,
-      answer: z.strictObject({
-        ended: z.enum(['grant', 'token', 'nothing']).describe('nothing: the token is unknown, or has expired'),
-        client_id: z.string().optional(),
-        grant_id: z.string().optional(),
-      }),
-      prepare: ({ deps, now }, _ids, { token }) => findTarget(deps, token, now),
-      async run({ deps, by, now }, _ids, _body, target: Target | undefined) {
-        if (target) await endTarget(deps, target, 'operator', by, now);
+      answer: end,
+      prepare: ({ db, deps, now }, _ids, { token }) => findTarget({ ...deps, db }, token, now),
+      async run({ trx, by, now }, _ids, _body, target: Target | undefined) {
+        if (target) await endTarget(trx, target, 'operator', by, now);
         return describeEnd(target);
       },
     }),
   },
-};
+});

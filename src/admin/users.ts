@@ -1,8 +1,7 @@
 /** People as operators keep them: accounts, their state, and what ends all that hangs off one. */
 import { z } from 'zod';
 import { personClaims } from '../protocol/claims.ts';
-import { estimateRows } from '../store/listing.ts';
-import type { Trx } from '../store/db.ts';
+import { estimateRows } from '../store/postgres/listing.ts';
 import * as store from '../store/users.ts';
 import { revokeEverything, signOutEverywhere } from '../users/access.ts';
 import {
@@ -15,9 +14,9 @@ import {
   storePassword,
   updateAccount,
 } from '../users/accounts.ts';
-import { flag, moment } from './list.ts';
-import { Problem } from './problem.ts';
-import { actionOf, createOf, listOf, replaceOf, type AdminResource, type Call, type Item } from './resource.ts';
+import { flag, moment } from './api/list.ts';
+import { Problem } from './api/problem.ts';
+import { collectionOf, type ReadCall } from './api/collection.ts';
 
 const account = {
   username: z.string().max(500),
@@ -26,8 +25,8 @@ const account = {
   claims: personClaims,
   disabled: z.boolean(),
 };
-/** What the server says of an account. In a body it is accepted, so that what was read can be sent back, and not used. */
-const said = { sub: z.string(), created_at: z.iso.datetime(), updated_at: z.iso.datetime() };
+/** Members that the server sets. A body may hold them, so that what was read can be sent back; they are ignored. */
+const ofServer = { sub: z.string(), created_at: z.iso.datetime(), updated_at: z.iso.datetime() };
 
 const { username, ...optional } = account;
 const changeable = {
@@ -38,7 +37,7 @@ const changeable = {
     .describe('Without it an address that stays keeps what was known of it, and a new one is not verified'),
 };
 
-const itemOf = (user: store.User): Item => {
+const itemOf = (user: store.User) => {
   const { created_at, updated_at, ...rest } = describeAccount(user);
   return { ...rest, created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
 };
@@ -46,8 +45,8 @@ const itemOf = (user: store.User): Item => {
 const unknown = (): Problem => new Problem('not-found', 'there is no such user');
 
 /** @throws Problem when there is no such person */
-export async function requireUser({ deps }: Call, sub: string): Promise<void> {
-  if (!(await store.find(deps.db, sub))) throw unknown();
+export async function requireUser({ db }: ReadCall, sub: string): Promise<void> {
+  if (!(await store.find(db, sub))) throw unknown();
 }
 
 /** What an action answers; it cannot be there only where the account is not. */
@@ -59,14 +58,17 @@ function found<T>(answer: T | undefined): T {
 const nothing = z.strictObject({}).optional();
 const ended = { sessions_ended: z.int(), grants_revoked: z.int() };
 
-export const users: AdminResource = {
+const collection = collectionOf({
   noun: 'user',
   summary: 'users',
   path: '/users',
   id: 'sub',
   subject: 'users',
-  item: z.strictObject({ ...account, ...said }),
-  list: listOf({
+  item: z.strictObject({ ...account, ...ofServer }),
+});
+
+export const users = collection.with({
+  list: collection.list({
     filters: z.strictObject({
       username: account.username.describe('The whole name, in any case'),
       email: z.string().max(500).describe('The whole address, in any case'),
@@ -76,23 +78,27 @@ export const users: AdminResource = {
     }),
     sorts: { created_at: ['created_at', 'sub'], username: ['username_folded'] },
     descending: true,
-    async page({ deps }, _ids, filters, keyset) {
+    async page({ db }, _ids, filters, keyset) {
       // No index has both orders.
       if (keyset.columns[0] !== 'created_at' && (filters.created_after ?? filters.created_before)) {
         throw new Problem('invalid', 'the query is not valid', {
           errors: [{ pointer: '?sort', detail: 'a time of creation goes with sort=created_at', code: 'custom' }],
         });
       }
-      const { rows, ...rest } = await store.page(deps.db, filters, keyset);
+      const { rows, ...rest } = await store.page(db, filters, keyset);
       return { items: rows.map(itemOf), ...rest };
     },
-    estimate: ({ deps }) => estimateRows(deps.db, 'users'),
+    estimate: ({ db }) => estimateRows(db, 'users'),
   }),
-  async find({ deps }, { sub }, lock) {
-    const user = await (lock ? store.findLocked(deps.db as Trx, sub!) : store.find(deps.db, sub!));
+  async find({ db }, { sub }) {
+    const user = await store.find(db, sub);
     return user && itemOf(user);
   },
-  create: createOf({
+  async findLocked({ trx }, { sub }) {
+    const user = await store.findLocked(trx, sub);
+    return user && itemOf(user);
+  },
+  create: collection.create({
     body: z.strictObject({
       ...changeable,
       sub: z.string().optional().describe('Instead of a random one; never one that was given out before'),
@@ -101,24 +107,24 @@ export const users: AdminResource = {
     async prepare({ deps }, _ids, { password, ...names }) {
       return password === undefined ? undefined : hashNewPassword(deps, password, names);
     },
-    async run({ deps, by, now }, _ids, { email, password: _password, ...given }, phc: string | undefined) {
-      return itemOf(await insertAccount(deps, { ...given, email: email ?? undefined }, phc, by, now));
+    async run({ trx, deps, by, now }, _ids, { email, password: _password, ...given }, phc: string | undefined) {
+      return itemOf(await insertAccount(trx, deps, { ...given, email: email ?? undefined }, phc, by, now));
     },
   }),
-  replace: replaceOf({
-    body: z.strictObject({ ...changeable, ...z.object(said).partial().shape }),
-    // Whether an address is verified is said of that address: a patch that changes it starts from nothing.
+  replace: collection.replace({
+    body: z.strictObject({ ...changeable, ...z.object(ofServer).partial().shape }),
+    // email_verified belongs to the address: a patch that changes the address does not keep it.
     writable: ({ username: name, email, claims, disabled }) => ({ username: name, email, claims, disabled }),
-    async run({ deps, by, now }, ids, { sub = ids['sub'], email = null, claims = {}, disabled = false, ...given }) {
+    async run({ trx, by, now }, ids, { sub = ids['sub'], email = null, claims = {}, disabled = false, ...given }) {
       if (sub !== ids['sub']) throw new Problem('invalid', 'sub is another one than that of the path');
       const { username: name, email_verified } = given;
       const changes = { username: name, email, email_verified, claims, disabled };
-      return itemOf(found(await updateAccount(deps, sub!, changes, by, now)));
+      return itemOf(found(await updateAccount(trx, sub, changes, by, now)));
     },
   }),
-  remove: ({ deps, by, now }, { sub }) => removeAccount(deps, sub!, by, now),
+  remove: ({ trx, by, now }, { sub }) => removeAccount(trx, sub, by, now),
   actions: {
-    'set-password': actionOf({
+    'set-password': collection.action({
       summary: 'Give a user a random password, shown once, and end all sessions and grants',
       body: nothing,
       answer: z.strictObject({ password: z.string().optional().describe('Shown once; nobody chose it') }),
@@ -127,40 +133,40 @@ export const users: AdminResource = {
         const password = drawPassword(deps);
         return { password, phc: await hashNewPassword(deps, password, { username: '' }) };
       },
-      async run({ deps, by, now }, { sub }, _body, { password, phc }: { password: string; phc: string }) {
-        if (!(await storePassword(deps, sub!, phc, by, now))) throw unknown();
+      async run({ trx, by, now }, { sub }, _body, { password, phc }: { password: string; phc: string }) {
+        if (!(await storePassword(trx, sub, phc, by, now))) throw unknown();
         return { password };
       },
     }),
-    disable: actionOf({
+    disable: collection.action({
       summary: 'Keep a user from signing in, and end all sessions and grants',
       body: nothing,
       answer: null,
-      async run({ deps, by, now }, { sub }) {
-        await setDisabled(deps, sub!, true, by, now);
+      async run({ trx, by, now }, { sub }) {
+        await setDisabled(trx, sub, true, by, now);
         return undefined;
       },
     }),
-    enable: actionOf({
+    enable: collection.action({
       summary: 'Let a disabled user sign in again',
       body: nothing,
       answer: null,
-      async run({ deps, by, now }, { sub }) {
-        await setDisabled(deps, sub!, false, by, now);
+      async run({ trx, by, now }, { sub }) {
+        await setDisabled(trx, sub, false, by, now);
         return undefined;
       },
     }),
-    'sign-out': actionOf({
+    'sign-out': collection.action({
       summary: 'End all sessions of a user, and what was granted under them, but for grants with offline_access',
       body: nothing,
       answer: z.strictObject(ended),
-      run: async ({ deps, by, now }, { sub }) => ({ ...found(await signOutEverywhere(deps, sub!, by, now)) }),
+      run: async ({ trx, by, now }, { sub }) => ({ ...found(await signOutEverywhere(trx, sub, by, now)) }),
     }),
-    'revoke-everything': actionOf({
+    'revoke-everything': collection.action({
       summary: 'End all sessions and grants of a user, offline ones too, and withdraw all consents',
       body: nothing,
       answer: z.strictObject({ ...ended, consents_withdrawn: z.int() }),
-      run: async ({ deps, by, now }, { sub }) => ({ ...found(await revokeEverything(deps, sub!, by, now)) }),
+      run: async ({ trx, by, now }, { sub }) => ({ ...found(await revokeEverything(trx, sub, by, now)) }),
     }),
   },
-};
+});

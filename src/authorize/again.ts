@@ -1,50 +1,49 @@
 /**
- * Requests that were checked and then waited: for a browser, a person, or both. What they were checked against may have
+ * Checks again a request that was checked and then waited, for a browser, a person, or both. What it was checked against may have
  * changed meanwhile, so whoever opens one runs the rows of the check matrix again, against the client and the scopes of
  * today. What came of a request itself, its nonce or whom its hint means, stays as it was read.
  */
 import type { Deps } from '../deps.ts';
-import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
-import { DEVICE_GRANT } from '../protocol/client-metadata.ts';
-import { invalidRequest, OAuthError, unauthorizedClient } from '../protocol/error.ts';
+import type { DeviceTarget, InteractionRequest, ResponseTarget } from '../protocol/authorization-request.ts';
+import { invalidRequest, OAuthError } from '../protocol/error.ts';
 import type { Parameters } from '../protocol/parameters.ts';
-import { listOf } from '../protocol/redaction.ts';
 import { formatScope } from '../protocol/scope.ts';
 import type { Client } from '../store/clients.ts';
-import { checks, reader, type Check, type CheckContext } from './checks.ts';
 import type { Interaction } from '../store/interactions.ts';
+import { runChecks, type Endpoint } from './checks.ts';
 import { mustSign } from './request-object.ts';
 import { RefusedAtTarget, targetOf } from './request.ts';
 
 type Needs = Pick<Deps, 'config' | 'directory' | 'keys'>;
 
-/** The rows that look at the client, the scopes or the resources. */
-const AGAIN = ['pushed', 'response_type', 'response_mode', 'pkce', 'scope', 'resource', 'claims'] as const;
-
 /**
  * The request as it may go on today, with no more scope and claims than the client may still have.
  * @throws OAuthError for a page: of a device, or where there is no address any more that an answer could go to
  */
-export async function checkAgain(
+export async function checkAgain<Request extends InteractionRequest>(
   deps: Needs,
   client: Client,
-  request: AuthorizationRequest,
-  { pushed }: { pushed: boolean },
+  request: Request,
+  endpoint: Endpoint,
   now: Date,
-): Promise<AuthorizationRequest | RefusedAtTarget> {
+): Promise<Request | RefusedAtTarget> {
   const parameters = parametersOf(request);
-  const context = { deps, client, now, pushed, parameters, get: reader(parameters) };
-  if (request.user_code !== undefined) {
-    requireDeviceGrant(client);
-    return { ...request, ...(await checks.scope(context)), ...(await checks.resource(context)) };
-  }
-  const target = targetOf(client, parameters);
+  const target: ResponseTarget | DeviceTarget =
+    request.user_code === undefined ? targetOf(client, parameters) : request;
   try {
-    return await runAgain(deps, context, request);
+    requireSigned(deps, client, request);
+    const { scope, claims } = await runChecks({ deps, client, parameters, now }, endpoint, 'again');
+    return { ...request, scope, claims };
   } catch (error) {
-    if (!(error instanceof OAuthError)) throw error;
+    if (!(error instanceof OAuthError) || target.user_code !== undefined) throw error;
     return new RefusedAtTarget(target, error.explain({ client_id: client.client_id }), parameters);
   }
+}
+
+/** Where the request of an interaction came in. */
+export function endpointOf({ device_hash, pushed_hash }: Interaction): Endpoint {
+  if (device_hash !== null) return 'device_authorization';
+  return pushed_hash === null ? 'authorize' : 'par';
 }
 
 /** The client of a request that waited, as it is today. @throws OAuthError for a page, when it is gone */
@@ -59,63 +58,39 @@ export async function clientOf({ directory }: Pick<Deps, 'directory'>, client_id
 }
 
 /**
- * Nothing was written for a request, and another server may have changed what it was checked against: it is checked once
- * more, by rows that are read anew. @throws OAuthError, and a RefusedAtTarget is returned, when that is why
+ * Checks a request once more by rows read past the cache: nothing was written for it, perhaps because another server changed
+ * what it was checked against. @throws OAuthError, or returns a RefusedAtTarget, where that is why
  */
-export async function checkAnew(
+export async function checkAgainUncached(
   deps: Needs,
   row: Interaction,
   now: Date,
-): Promise<AuthorizationRequest | RefusedAtTarget> {
+): Promise<InteractionRequest | RefusedAtTarget> {
   deps.directory.clear();
-  return checkAgain(deps, await clientOf(deps, row.client_id), row.request, { pushed: row.pushed_hash !== null }, now);
+  return checkAgain(deps, await clientOf(deps, row.client_id), row.request, endpointOf(row), now);
 }
 
-async function runAgain(
-  deps: Needs,
-  context: CheckContext,
-  request: AuthorizationRequest,
-): Promise<AuthorizationRequest> {
-  if (request.signed === false && mustSign(deps, context.client)) {
-    const detail = { check: 'request_object', expected: 'a signed request', received: 'one that was not' } as const;
-    throw invalidRequest('the request has to be a signed request object (RFC 9101)', detail);
-  }
-  const today = { ...request };
-  for (const name of AGAIN) {
-    const check: Check = checks[name];
-    try {
-      const { scope, claims } = await check(context);
-      if (name === 'scope') today.scope = scope!;
-      if (name === 'claims') today.claims = claims;
-    } catch (error) {
-      throw error instanceof OAuthError ? error.explain({ check: name }) : error;
-    }
-  }
-  return today;
+/** Where an older server stored the request, `signed` is undefined, and the request may go on. @throws OAuthError invalid_request */
+function requireSigned(deps: Needs, client: Client, { signed }: InteractionRequest): void {
+  if (signed !== false || !mustSign(deps, client)) return;
+  const detail = { check: 'request_object', expected: 'a signed request', received: 'one that was not' } as const;
+  throw invalidRequest('the request has to be a signed request object (RFC 9101)', detail);
 }
 
-/** What a client would send to ask for this again, as far as the rows above look at it. */
-function parametersOf(request: AuthorizationRequest): Parameters {
-  const { redirect_uri, response_mode, state, scope, resource, code_challenge, prompt, claims } = request;
+/** The parameters of a stored request, as far as the rows that are run again read them. */
+function parametersOf(request: InteractionRequest): Parameters {
+  const { scope, resource, code_challenge, prompt, claims } = request;
   return {
-    response_type: 'code',
-    redirect_uri,
-    response_mode,
-    state,
+    ...(request.user_code === undefined && {
+      response_type: 'code',
+      redirect_uri: request.redirect_uri,
+      response_mode: request.response_mode,
+      state: request.state,
+    }),
     scope: formatScope(scope),
     resource,
     prompt: prompt.join(' '),
     ...(code_challenge !== undefined && { code_challenge, code_challenge_method: 'S256' }),
     ...(claims && { claims }),
   } as unknown as Parameters;
-}
-
-/** @throws OAuthError unauthorized_client */
-export function requireDeviceGrant({ grant_types }: Client): void {
-  if (grant_types.includes(DEVICE_GRANT)) return;
-  throw unauthorizedClient('the client is not registered for the device flow', {
-    check: 'grant_type',
-    expected: listOf(grant_types),
-    received: DEVICE_GRANT,
-  });
 }

@@ -1,19 +1,19 @@
 /** The answer to an authorization request: whether one can be given without asking anybody, and the code it holds. */
 import type { Deps } from '../deps.ts';
-import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
+import type { AuthorizationRequest, InteractionRequest } from '../protocol/authorization-request.ts';
 import { metContext, readContexts } from '../protocol/acr.ts';
 import { claimNames } from '../protocol/claims-request.ts';
 import type { OAuthError } from '../protocol/error.ts';
-import { isPublic } from '../protocol/client-metadata.ts';
+import { isPublic } from '../protocol/client.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { registeredAs } from '../protocol/redirect-uri.ts';
-import { notOwn } from '../protocol/resource.ts';
+import { withoutOwn } from '../protocol/resource.ts';
 import { sectorOf } from '../protocol/sector.ts';
 import { OFFLINE_ACCESS } from '../protocol/scope.ts';
 import * as authorizationCodes from '../store/authorization-codes.ts';
 import type { Client } from '../store/clients.ts';
 import * as consents from '../store/consents.ts';
-import { drawHandle, drawId, type HandleKey } from '../store/handle.ts';
+import { drawHandle, drawId, type HandleKey } from '../protocol/handle.ts';
 import * as interactions from '../store/interactions.ts';
 import * as pushedRequests from '../store/pushed-requests.ts';
 import type { LiveSession } from '../store/sessions.ts';
@@ -24,7 +24,7 @@ import { claimsOpenedBy } from '../users/claims.ts';
 import { refusalAt, signedInMeanwhile, type Situation, type Step } from './next-step.ts';
 import { candidatesFor, personFor } from './person.ts';
 import { respond, type Delivery } from './response-modes.ts';
-import { tell } from './unapproved.ts';
+import { deliverRefusal } from './unapproved.ts';
 
 export type Needs = Pick<Deps, 'clientKeys' | 'config' | 'db' | 'directory' | 'keys' | 'random' | 'requestUris'>;
 
@@ -33,54 +33,55 @@ export const INTERACTION_TTL = 3600;
 
 /** What to do with a request: deliver an answer, or send the person to an interaction's page. */
 export type Outcome =
-  { answer: Delivery; refusal?: OAuthError; held?: boolean } | { interaction: string; step: Step | 'unbound' };
+  | { answer: Delivery; refusal?: OAuthError; needs_confirmation?: boolean }
+  | { interaction: string; step: Step | 'unbound' };
 
-/** What a code uses up in the statement that writes it: each of these gives one. */
-export interface Claims {
+/** The rows that one answer uses up, in the statement that writes it: each of them is answered once. */
+export interface SingleUse {
   interaction: HandleKey | null;
   pushed: HandleKey | null;
 }
 
-/** Adds whom of those signed in the request is about, and what this person agreed to before. */
-export async function situate(
+/** The situation of a request: which of the people signed in it is about, and what that person agreed to before. */
+export async function situationOf<Request extends InteractionRequest>(
   { config, db, directory, keys }: Needs,
-  sent: AuthorizationRequest,
+  sent: Request,
   progress: Situation['progress'],
   client: Client,
   sessions: readonly LiveSession[],
   now: Date,
-): Promise<Situation> {
-  const known = await directory.scopes();
+): Promise<Situation<Request>> {
+  const scopes = await directory.scopes();
   const request = resolveSubjects({ keys }, sent, client, sessions);
   const candidates = candidatesFor(request, sessions);
   const session = personFor(request, progress, candidates, sessions);
   if (session) await noteUse({ db }, session, now);
   const agreed = (session && (await consents.find(db, consentKey(session.sub, request)))) ?? { scope: [], claims: [] };
-  const opened = claimsOpenedBy(request.scope, known);
+  const opened = claimsOpenedBy(request.scope, scopes);
   const claims = claimNames(request.claims).filter((name) => !opened.has(name));
-  const remembered = { scope: agreed.scope, claims: [...agreed.claims, ...claimsOpenedBy(agreed.scope, known)] };
+  const remembered = { scope: agreed.scope, claims: [...agreed.claims, ...claimsOpenedBy(agreed.scope, scopes)] };
   const contexts = readContexts(config.ACR_VALUES);
   return { request, progress, client, candidates, session, claims, remembered, contexts, now };
 }
 
-/** Nobody's `sub`. */
-const NOBODY = '';
+/** A `sub` that no person has. */
+const NO_SUBJECT = '';
 
 /**
- * The request with the real `sub` of whom its hint and its `claims` are about, where that is one of these people; else
- * nobody's. A client that is told pairwise subjects could otherwise try a public one.
+ * Replaces the `sub` in id_token_hint and `claims` by the real one of one of these people, else by nobody's. Only the client's
+ * own form of a `sub` is matched: a client of pairwise subjects could otherwise probe with a public one (Core §8.1).
  */
-function resolveSubjects(
+function resolveSubjects<Request extends InteractionRequest>(
   deps: Pick<Deps, 'keys'>,
-  request: AuthorizationRequest,
+  request: Request,
   client: Client,
   people: ReadonlyArray<{ sub: string }>,
-): AuthorizationRequest {
+): Request {
   const { hinted_sub, requested_sub } = request;
   const sector = sectorOf(client);
-  const realOf = (told: readonly string[]): string[] => {
-    const meant = people.filter(({ sub }) => told.includes(subjectFor(deps, sector, sub)));
-    return meant.length > 0 ? meant.map(({ sub }) => sub) : [NOBODY];
+  const realOf = (subjects: readonly string[]): string[] => {
+    const matching = people.filter(({ sub }) => subjects.includes(subjectFor(deps, sector, sub)));
+    return matching.length > 0 ? matching.map(({ sub }) => sub) : [NO_SUBJECT];
   };
   return {
     ...request,
@@ -89,44 +90,48 @@ function resolveSubjects(
   };
 }
 
-export const consentKey = (sub: string, { client_id, resource }: AuthorizationRequest): consents.ConsentKey => ({
+export const consentKey = (sub: string, { client_id, resource }: InteractionRequest): consents.ConsentKey => ({
   sub,
   client_id,
   resource: consents.resourceKey(resource),
 });
 
-/** The answer, when one can be given without asking anybody: a code, or what prompt=none says instead. */
+/** The answer, when one can be given without asking anybody: a code, or the error of prompt=none (Core §3.1.2.6). */
 export async function answerNow(
   deps: Needs,
-  situation: Situation,
+  situation: Situation<AuthorizationRequest>,
   step: Step,
-  claims: Claims,
+  single_use: SingleUse,
 ): Promise<Outcome | undefined> {
   const { request, session, now } = situation;
   const { ISSUER } = deps.config;
   if (step !== 'done') {
     const refusal = refusalAt(step, situation);
     if (!refusal) return undefined;
-    if (!(await useUp(deps, claims, now))) return undefined;
-    const led = request.prompt.includes('none') || signedInMeanwhile(situation);
-    return tell(deps, situation.client, request, refusal, { people: situation.candidates, led });
+    if (!(await claimAnswer(deps, single_use, now))) return undefined;
+    const exempt = request.prompt.includes('none') || signedInMeanwhile(situation);
+    return deliverRefusal(deps, situation.client, request, refusal, { people: situation.candidates, exempt });
   }
-  const code = session && (await issueCode(deps, situation, session, claims));
+  const code = session && (await issueCode(deps, situation, session, single_use));
   return code === undefined ? undefined : { answer: respond(request, ISSUER, { code }) };
 }
 
-/** Claims the one answer for a refusal: from then on there is no other. False when it was given already. */
-export async function useUp({ db }: Pick<Deps, 'db'>, { interaction, pushed }: Claims, now: Date): Promise<boolean> {
+/** Claims the one answer of a request for a refusal; false when it was answered already. */
+export async function claimAnswer(
+  { db }: Pick<Deps, 'db'>,
+  { interaction, pushed }: SingleUse,
+  now: Date,
+): Promise<boolean> {
   if (interaction) return interactions.answer(db, interaction, pushed, now);
   return pushed === null || pushedRequests.use(db, pushed, now);
 }
 
-/** Writes grant and code; undefined when the session ended, the client lost what it asks with, or what it claims was used, just now. */
+/** Writes grant and code. Undefined when just now the session ended, the client changed, or the request was answered. */
 async function issueCode(
   deps: Needs,
-  { request, client, contexts, now }: Situation,
+  { request, client, contexts, now }: Situation<AuthorizationRequest>,
   session: LiveSession,
-  claims: Claims,
+  single_use: SingleUse,
 ): Promise<string | undefined> {
   const { config, random } = deps;
   const life = await grantLife(deps, client, request.resource, config.AUTHORIZATION_CODE_TTL);
@@ -135,7 +140,7 @@ async function issueCode(
   const issued = await authorizationCodes.issue(
     deps.db,
     {
-      ...claims,
+      ...single_use,
       code,
       grant: {
         grant_id: drawId(random, grant_expires_at),
@@ -151,7 +156,7 @@ async function issueCode(
       },
       redirect_uri: request.redirect_uri,
       registered_uri: registeredAs(request.redirect_uri, client.redirect_uris, client.application_type) ?? null,
-      registered_resources: notOwn(request.resource, config.ISSUER),
+      registered_resources: withoutOwn(request.resource, config.ISSUER),
       code_challenge: request.code_challenge ?? null,
       nonce: request.nonce ?? null,
       expires_at: secondsAfter(now, config.AUTHORIZATION_CODE_TTL),

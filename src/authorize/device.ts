@@ -1,11 +1,12 @@
 /** The device flow (RFC 8628): a request that has no browser of its own, and the person who decides about it in theirs. */
 import { record, type Requester } from '../events/index.ts';
-import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
-import { DEVICE_GRANT, isPublic } from '../protocol/client-metadata.ts';
+import type { DeviceRequest } from '../protocol/authorization-request.ts';
+import { DEVICE_GRANT, isPublic } from '../protocol/client.ts';
+import { pages } from '../protocol/endpoint.ts';
 import { invalidRequest, tooManyRequests } from '../protocol/error.ts';
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
-import { notOwn } from '../protocol/resource.ts';
+import { withoutOwn } from '../protocol/resource.ts';
 import { isSubset, OFFLINE_ACCESS } from '../protocol/scope.ts';
 import { sectorOf } from '../protocol/sector.ts';
 import {
@@ -18,14 +19,14 @@ import {
 import { readUserCode, showUserCode, userCodeFrom } from '../protocol/user-code.ts';
 import type { Client } from '../store/clients.ts';
 import * as deviceCodes from '../store/device-codes.ts';
-import { transact } from '../store/db.ts';
+import { transact } from '../store/postgres/db.ts';
 import * as failures from '../store/failures.ts';
-import { bucketOf, drawHandle, handleFrom, idInBucket, sha256, type HandleKey } from '../store/handle.ts';
+import { bucketOf, drawHandle, handleFrom, idInBucket, sha256 } from '../protocol/handle.ts';
 import * as interactions from '../store/interactions.ts';
 import { grantLife } from '../tokens/terms.ts';
 import type { Needs, Outcome } from './answer.ts';
-import { checkAnew, requireDeviceGrant } from './again.ts';
-import { checks, reader } from './checks.ts';
+import { checkAgainUncached } from './again.ts';
+import { runChecks } from './checks.ts';
 import type { Opened } from './interaction.ts';
 
 /** Seconds a device waits for its person. */
@@ -45,17 +46,14 @@ export interface DeviceAuthorization {
   interval: number;
 }
 
-/** Starts a device's request. The rows of the check matrix that need no browser apply. @throws OAuthError */
+/** Starts a device's request. @throws OAuthError */
 export async function startDevice(
   deps: Needs,
   client: Client,
   parameters: Parameters,
   now: Date,
 ): Promise<DeviceAuthorization> {
-  requireDeviceGrant(client);
-  const context = { deps, client, now, pushed: true, parameters, get: reader(parameters) };
-  const { scope } = await checks.scope(context);
-  const { resource } = await checks.resource(context);
+  const { scope, resource } = await runChecks({ deps, client, parameters, now }, 'device_authorization', 'sent');
   const expires_at = secondsAfter(now, DEVICE_CODE_TTL);
   const bucket = bucketOf(secondsAfter(expires_at, await grantLife(deps, client, resource, DEVICE_CODE_TTL)));
   const { handle, ...key } = handleFrom(bucket, deps.random(32));
@@ -73,7 +71,7 @@ export async function startDevice(
       expires_at,
     };
     if (!(await deviceCodes.insert(deps.db, row))) continue;
-    const verification_uri = `${deps.config.ISSUER}/device`;
+    const verification_uri = `${deps.config.ISSUER}${pages.device}`;
     return {
       device_code: handle,
       user_code,
@@ -88,7 +86,7 @@ export async function startDevice(
 
 const hashOfUserCode = (user_code: string): Buffer => sha256(readUserCode(user_code) ?? '');
 
-/** A code that nobody waits for: typed wrong, expired, or decided. */
+/** The outcome of a user code that no device waits for: mistyped, expired, or decided already. */
 export const WRONG_CODE = 'wrong_code';
 
 /**
@@ -121,21 +119,12 @@ export async function enterUserCode(
   const code = letters && (await deviceCodes.findPending(deps.db, sha256(letters), now));
   if (!code || !letters) return WRONG_CODE;
   // Its own count alone: whoever could start again with a code of their own could guess without end.
-  await failures.giveBack(
+  await failures.release(
     deps.db,
     lanes.map(({ key }) => key),
   );
   const { expires_at, client_id, scope, resource } = code;
-  const request: AuthorizationRequest = {
-    client_id,
-    scope,
-    resource,
-    prompt: [],
-    // There is no client to go back to: the device asks for itself.
-    redirect_uri: '',
-    response_mode: 'query',
-    user_code: showUserCode(letters),
-  };
+  const request: DeviceRequest = { client_id, user_code: showUserCode(letters), scope, resource, prompt: [] };
   const { handle, ...key } = drawHandle(deps.random, expires_at);
   await interactions.insert(deps.db, {
     ...key,
@@ -153,15 +142,16 @@ export async function enterUserCode(
   return { interaction: handle };
 }
 
-/** Ends a device's interaction: what the person decided is written, and they are told so. */
+/** Ends a device's interaction: writes what the person decided, for the device to poll, and shows the person a last page. */
 export async function finishDevice(
   deps: Needs,
   { row, request, client, session, now, step, id }: Opened,
-  device: HandleKey,
   by: Requester,
 ): Promise<Outcome> {
+  const device = interactions.deviceOf(row);
+  if (!device) throw decided();
   const done = (outcome: 'approved' | 'denied'): Outcome => ({
-    answer: { kind: 'redirect', location: `${deps.config.ISSUER}/device/done?outcome=${outcome}` },
+    answer: { kind: 'redirect', location: `${deps.config.ISSUER}${pages.device_done}?outcome=${outcome}` },
   });
   const { client_id } = client;
   if (row.refused_error !== null) {
@@ -184,7 +174,7 @@ export async function finishDevice(
     sector: sectorOf(client),
     confidential: !isPublic(client),
   };
-  const registered_resources = notOwn(request.resource, deps.config.ISSUER);
+  const registered_resources = withoutOwn(request.resource, deps.config.ISSUER);
   const approved = await transact(deps.db, async (trx) => {
     if (!(await deviceCodes.approve(trx, { device, session, interaction: row, registered_resources, grant }, now)))
       return false;
@@ -193,8 +183,8 @@ export async function finishDevice(
     return true;
   });
   if (approved) return done('approved');
-  const anew = await checkAnew(deps, row, now);
-  if ('scope' in anew && !isSubset(request.scope, anew.scope)) return { interaction: id, step };
+  const rechecked = await checkAgainUncached(deps, row, now);
+  if ('scope' in rechecked && !isSubset(request.scope, rechecked.scope)) return { interaction: id, step };
   throw decided();
 }
 

@@ -5,19 +5,19 @@
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { Parameters } from '../protocol/parameters.ts';
-import { drawHandle, type HandleKey } from '../store/handle.ts';
+import { drawHandle, type HandleKey } from '../protocol/handle.ts';
 import * as interactions from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import type { Client } from '../store/clients.ts';
-import { answerNow, INTERACTION_TTL, situate, type Needs, type Outcome } from './answer.ts';
-import { nextStep, type Situation } from './next-step.ts';
+import { answerNow, INTERACTION_TTL, situationOf, type Needs, type Outcome } from './answer.ts';
+import { nextStep, noProgress, type Progress } from './next-step.ts';
 import { isPushed, openPushed } from './pushed.ts';
 import { findClient, readRequest, RefusedAtTarget } from './request.ts';
-import { tell } from './unapproved.ts';
+import { deliverRefusal } from './unapproved.ts';
 
-/** Who is in front of the browser, as far as cookies tell. */
+/** The browser of a request, by its cookies. */
 export interface Browser {
-  /** Of everybody who is signed in, the current person first. */
+  /** The sessions of everybody signed in there, the current person's first. */
   sessions: readonly LiveSession[];
   /** Hash of the cookie that binds interactions; null when the request may have come without its cookies. */
   hash: Buffer | null;
@@ -32,18 +32,13 @@ export async function authorize(deps: Needs, parameters: Parameters, browser: Br
   const client = await findClient(deps, parameters);
   const read = await findRequest(deps, client, parameters, now);
   if (read instanceof RefusedAtTarget) {
-    return tell(deps, client, read.target, read.refusal, { people: browser.sessions, led: read.silent });
+    return deliverRefusal(deps, client, read.target, read.refusal, { people: browser.sessions, exempt: read.silent });
   }
   const { request, pushed } = read;
-  const progress = {
-    created_at: now,
-    sign_in_after: request.prompt.includes('login') ? now : null,
-    selected_sub: null,
-    consented_sid: null,
-  };
+  const progress = noProgress(request, now);
   if (browser.hash === null) return { interaction: await wait(deps, request, pushed, progress, null), step: 'unbound' };
 
-  const situation = await situate(deps, request, progress, client, browser.sessions, now);
+  const situation = await situationOf(deps, request, progress, client, browser.sessions, now);
   const step = nextStep(situation);
   const answer = await answerNow(deps, situation, step, { interaction: null, pushed });
   return answer ?? { interaction: await wait(deps, request, pushed, progress, browser.hash), step };
@@ -58,7 +53,7 @@ async function findRequest(
 ): Promise<{ request: AuthorizationRequest; pushed: HandleKey | null } | RefusedAtTarget> {
   const { request_uri } = parameters;
   if (isPushed(request_uri)) return openPushed(deps, client, request_uri, now);
-  const request = await readRequest(deps, client, parameters, now, { pushed: false });
+  const request = await readRequest(deps, client, parameters, now, 'authorize');
   return request instanceof RefusedAtTarget ? request : { request, pushed: null };
 }
 
@@ -67,7 +62,7 @@ async function wait(
   { db, random }: Needs,
   request: AuthorizationRequest,
   pushed: HandleKey | null,
-  { created_at, sign_in_after }: Situation['progress'],
+  { created_at, sign_in_after }: Progress,
   browser_hash: Buffer | null,
 ): Promise<string> {
   const expires_at = secondsAfter(created_at, INTERACTION_TTL);

@@ -1,26 +1,37 @@
 /** Interactions: requests that wait for a person. Each verb records one proof; `resume` goes on from where that leads. */
 import { record, type Requester } from '../events/index.ts';
+import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import { accessDenied, invalidRequest, type OAuthError } from '../protocol/error.ts';
 import * as consents from '../store/consents.ts';
-import { transact } from '../store/db.ts';
+import { transact } from '../store/postgres/db.ts';
 import * as interactions from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import { isSubset } from '../protocol/scope.ts';
-import { checkAgain, checkAnew, clientOf } from './again.ts';
-import { answerNow, consentKey, situate, useUp, type Needs, type Outcome } from './answer.ts';
+import { checkAgain, checkAgainUncached, clientOf, endpointOf } from './again.ts';
+import { answerNow, consentKey, situationOf, claimAnswer, type Needs, type Outcome } from './answer.ts';
 import { finishDevice } from './device.ts';
 import { nextStep, signedInMeanwhile, type Situation, type Step } from './next-step.ts';
 import { RefusedAtTarget } from './request.ts';
 import { respond } from './response-modes.ts';
-import { tell } from './unapproved.ts';
+import { deliverRefusal } from './unapproved.ts';
 
 /** An interaction opened by its own browser, with everything its pages need. */
 export interface Opened extends Situation {
   id: string;
   row: interactions.Interaction;
   step: Step;
-  /** What the client is told instead of going on: by today's rows it may not ask for this. */
+  /** The refusal for the client where the request does not pass its checks any more. */
   refused: RefusedAtTarget | undefined;
+}
+
+/** Is an interaction this browser's? One that came without a cookie is bound to the first browser that opens it. */
+export async function isOfBrowser(
+  { db }: Pick<Needs, 'db'>,
+  interaction: interactions.Interaction,
+  browser_hash: Buffer,
+): Promise<boolean> {
+  if (interaction.browser_hash === null) return interactions.bind(db, interaction, browser_hash);
+  return interaction.browser_hash.equals(browser_hash);
 }
 
 /**
@@ -35,20 +46,19 @@ export async function open(
   now: Date,
 ): Promise<Opened> {
   const client = await clientOf(deps, row.client_id);
-  const checked = await checkAgain(deps, client, row.request, { pushed: row.pushed_hash !== null }, now);
+  const checked = await checkAgain(deps, client, row.request, endpointOf(row), now);
   const refused = checked instanceof RefusedAtTarget ? checked : undefined;
   const request = checked instanceof RefusedAtTarget ? row.request : checked;
-  const situation = await situate(deps, request, row, client, sessions, now);
+  const situation = await situationOf(deps, request, row, client, sessions, now);
   return { ...situation, id, row, step: refused ? 'done' : nextStep(situation), refused };
 }
 
 /** Goes on from where the interaction stands: the answer, once, or the step that is next. */
 export async function resume(deps: Needs, opened: Opened, by: Requester): Promise<Outcome> {
-  const device = interactions.deviceOf(opened.row);
-  if (device) return finishDevice(deps, opened, device, by);
+  if (!goesToClient(opened)) return finishDevice(deps, opened, by);
   const { row, request, now, id, step, refused } = opened;
   if (refused) return refuse(deps, opened, refused);
-  const claims = { interaction: row, pushed: interactions.pushedOf(row) };
+  const single_use = { interaction: row, pushed: interactions.pushedOf(row) };
   if (row.refused_error !== null) {
     const refusal = accessDenied('the person did not allow the request', {
       check: 'consent',
@@ -56,29 +66,37 @@ export async function resume(deps: Needs, opened: Opened, by: Requester): Promis
       sub: opened.session?.sub,
       received: 'the person cancelled or declined',
     });
-    if (!(await useUp(deps, claims, now))) throw alreadyAnswered();
+    if (!(await claimAnswer(deps, single_use, now))) throw alreadyAnswered();
     return { answer: respond(request, deps.config.ISSUER, refusal), refusal };
   }
-  const answer = await answerNow(deps, opened, step, claims);
+  const answer = await answerNow(deps, opened, step, single_use);
   if (answer) return answer;
   if (step !== 'done') return { interaction: id, step };
-  const anew = await checkAnew(deps, row, now);
-  if (anew instanceof RefusedAtTarget) return refuse(deps, opened, anew);
-  if (isSubset(request.scope, anew.scope)) throw alreadyAnswered();
+  const rechecked = await checkAgainUncached(deps, row, now);
+  if (rechecked instanceof RefusedAtTarget) return refuse(deps, opened, rechecked);
+  if (isSubset(request.scope, rechecked.scope)) throw alreadyAnswered();
   return { interaction: id, step };
 }
 
-/** Tells the client that its request cannot go on: once, like any answer. */
+/** Does its answer go to the client by the browser, and not to a device that polls? */
+const goesToClient = (opened: Opened): opened is Opened & { request: AuthorizationRequest } =>
+  opened.request.user_code === undefined;
+
+/** Answers the client that its request cannot go on: once, like any answer. */
 async function refuse(deps: Needs, opened: Opened, { target, refusal, silent }: RefusedAtTarget): Promise<Outcome> {
   const { row, client, candidates, now } = opened;
-  if (!(await useUp(deps, { interaction: row, pushed: interactions.pushedOf(row) }, now))) throw alreadyAnswered();
-  return tell(deps, client, target, refusal, { people: candidates, led: silent || signedInMeanwhile(opened) });
+  if (!(await claimAnswer(deps, { interaction: row, pushed: interactions.pushedOf(row) }, now)))
+    throw alreadyAnswered();
+  return deliverRefusal(deps, client, target, refusal, {
+    people: candidates,
+    exempt: silent || signedInMeanwhile(opened),
+  });
 }
 
 export const alreadyAnswered = (): OAuthError =>
   invalidRequest('this request was answered already', { check: 'interaction', expected: 'one answer to a request' });
 
-/** Is it that an answer was given before, and not that by today's rows there may be none? */
+/** Does it refuse because the request was answered before, and not because a check failed? */
 export const isAnswered = ({ failed }: OAuthError): boolean => ['interaction', 'user_code'].includes(failed.check);
 
 /** The person chose to go on as one of those signed in; returns whose session that is. Nobody else can be chosen. */

@@ -3,8 +3,8 @@
  * consent alone. Pages never route to each other; each records its proof and comes back here.
  */
 import { metContext, type Contexts } from '../protocol/acr.ts';
-import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
-import { isPublic } from '../protocol/client-metadata.ts';
+import type { InteractionRequest } from '../protocol/authorization-request.ts';
+import { isPublic } from '../protocol/client.ts';
 import { OAuthError, type ErrorCode } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { isSubset } from '../protocol/scope.ts';
@@ -16,10 +16,21 @@ import type { LiveSession } from '../store/sessions.ts';
 import { WAYS_TO_SIGN_IN } from '../users/sign-in.ts';
 import { isAskedFor } from './person.ts';
 
-/** What is known when the question is asked. `progress` is what the interaction has recorded so far. */
-export interface Situation {
-  request: AuthorizationRequest;
-  progress: Pick<Interaction, 'created_at' | 'sign_in_after' | 'selected_sub' | 'consented_sid'>;
+/** What an interaction has recorded of its person so far. */
+export type Progress = Pick<Interaction, 'created_at' | 'sign_in_after' | 'selected_sub' | 'consented_sid'>;
+
+/** The progress of a request that has just come. */
+export const noProgress = ({ prompt }: Pick<InteractionRequest, 'prompt'>, now: Date): Progress => ({
+  created_at: now,
+  sign_in_after: prompt.includes('login') ? now : null,
+  selected_sub: null,
+  consented_sid: null,
+});
+
+/** Everything that decides the next step of a request. */
+export interface Situation<Request extends InteractionRequest = InteractionRequest> {
+  request: Request;
+  progress: Progress;
   client: Client;
   /** Everybody signed in in this browser who may go on with the request, and the one of them it is about now. */
   candidates: readonly LiveSession[];
@@ -33,17 +44,28 @@ export interface Situation {
   now: Date;
 }
 
-/** A reason to ask, and what is said instead when nobody may be asked (prompt=none). */
-interface PromptRow {
+/** A step: the page on which a person is asked, when it is needed, and the error where nobody may be asked (prompt=none). */
+interface StepRow {
+  /** The path of the page, below that of the interaction. */
+  page: string;
   needed(situation: Situation): boolean;
   unattended: ErrorCode;
-  /** Why asking would not help, if so: the client is told instead. */
+  /** The error for the client where asking the person would not help. */
   hopeless?(situation: Situation): OAuthError | undefined;
+  /** What a person agrees to by the form of the page: nobody agrees to more than they saw, whatever has changed meanwhile. */
+  agreedTo?(situation: Pick<Situation, 'request' | 'claims'>): readonly unknown[];
+  /** May anybody at this browser send its form? The forms of other steps belong to the person signed in. */
+  byAnybody?: boolean;
 }
 
-/** In the order in which a person meets them. */
-export const prompts = {
+/**
+ * In the order in which a person meets them. A new step is a row here, a page in http/browser, what it looks like in views,
+ * and a verb in interaction.ts that records what the person did.
+ */
+export const steps = {
   login: {
+    page: '/login',
+    byAnybody: true,
     unattended: 'login_required',
     needed(situation) {
       const { request, progress, session, now } = situation;
@@ -82,12 +104,15 @@ export const prompts = {
     },
   },
   select_account: {
+    page: '/select-account',
     unattended: 'account_selection_required',
     // A sign-in on this request is choice enough, and was recorded as one.
     needed: ({ request, progress, session }) =>
       request.prompt.includes('select_account') && session !== undefined && progress.selected_sub !== session.sub,
   },
   consent: {
+    page: '/consent',
+    agreedTo: ({ request, claims }) => [request.scope, claims],
     unattended: 'consent_required',
     needed({ request, progress, client, session, claims, remembered }) {
       const agreed = isSubset(request.scope, remembered.scope) && isSubset(claims, remembered.claims);
@@ -101,7 +126,7 @@ export const prompts = {
       return !client.skip_consent && !agreed;
     },
   },
-} as const satisfies Record<string, PromptRow>;
+} as const satisfies Record<string, StepRow>;
 
 /** Did somebody sign in for this very request? */
 export const signedInMeanwhile = ({ progress, session }: Situation): boolean =>
@@ -120,11 +145,16 @@ function needsStronger(situation: Situation): boolean {
   return isAttainable(situation) && !signedInMeanwhile(situation) && !request.prompt.includes('none');
 }
 
-export type Step = keyof typeof prompts | 'done';
+/** A step with a page. */
+export type PageStep = keyof typeof steps;
+export type Step = PageStep | 'done';
 
-/** What the client is told instead of asking: nobody may be asked, or asking would not help. */
-export function refusalAt(step: keyof typeof prompts, situation: Situation): OAuthError | undefined {
-  const row: PromptRow = prompts[step];
+/** The row of a step. */
+export const rowOf = (step: PageStep): StepRow => steps[step];
+
+/** The error for the client where nobody may be asked (prompt=none), or asking would not help. */
+export function refusalAt(step: PageStep, situation: Situation): OAuthError | undefined {
+  const row = rowOf(step);
   const hopeless = row.hopeless?.(situation);
   if (hopeless || !situation.request.prompt.includes('none')) return hopeless;
   // Whom `sub` names may be a guess, and another client's ID token one that went round: a client that nobody agreed to does
@@ -132,7 +162,7 @@ export function refusalAt(step: keyof typeof prompts, situation: Situation): OAu
   const { requested_sub, borrowed_hint } = situation.request;
   const guessed = step === 'consent' && (requested_sub !== undefined || borrowed_hint === true);
   return new OAuthError(
-    guessed ? prompts.login.unattended : row.unattended,
+    guessed ? steps.login.unattended : row.unattended,
     'the request needs a person, and prompt=none allows none',
     {
       check: 'person',
@@ -146,7 +176,6 @@ export function refusalAt(step: keyof typeof prompts, situation: Situation): OAu
 
 /** The first thing that is needed, or `done`. */
 export function nextStep(situation: Situation): Step {
-  for (const [name, prompt] of Object.entries(prompts))
-    if (prompt.needed(situation)) return name as keyof typeof prompts;
+  for (const [name, step] of Object.entries(steps)) if (step.needed(situation)) return name as PageStep;
   return 'done';
 }

@@ -5,7 +5,7 @@ import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 import type { Parameters } from '../protocol/parameters.ts';
 import { kindOf } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
-import { bucketOf, handleFrom, readHandle, type HandleKey } from '../store/handle.ts';
+import { bucketOf, handleFrom, readHandle, type HandleKey } from '../protocol/handle.ts';
 import * as pushedRequests from '../store/pushed-requests.ts';
 import { checkAgain } from './again.ts';
 import { INTERACTION_TTL, type Needs } from './answer.ts';
@@ -27,7 +27,7 @@ export async function push(deps: Needs, client: Client, parameters: Parameters, 
   // §2.1: a reference inside a reference.
   if (parameters['request_uri'] !== undefined)
     throw invalidRequest('request_uri cannot be pushed', { check: 'pushed_request' });
-  const request = await readRequest(deps, client, parameters, now, { pushed: true });
+  const request = await readRequest(deps, client, parameters, now, 'par');
   if (request instanceof RefusedAtTarget) throw request.refusal;
   // The row may live on once it is opened; its bucket has to hold that.
   const bucket = bucketOf(secondsAfter(now, PUSHED_TTL + INTERACTION_TTL));
@@ -53,7 +53,7 @@ export async function openPushed(
   now: Date,
 ): Promise<{ request: AuthorizationRequest; pushed: HandleKey } | RefusedAtTarget> {
   const pushed = readHandle(request_uri.slice(PREFIX.length));
-  // §2.2: it is good for as long as its client was told. Whoever opened it in time has the time of any request to finish.
+  // §2.2: it can be opened for `expires_in` seconds. Once opened, it has the time of any interaction to finish.
   const life = { pushed_after: secondsAfter(now, -PUSHED_TTL), kept_until: secondsAfter(now, INTERACTION_TTL) };
   const stored = pushed && (await pushedRequests.open(deps.db, pushed, client.client_id, life, now));
   const unusable = (): OAuthError =>
@@ -64,7 +64,7 @@ export async function openPushed(
       received: kindOf(request_uri.slice(PREFIX.length)),
     });
   if (!stored) throw unusable();
-  const request = await checkAgain(deps, client, stored, { pushed: true }, now);
+  const request = await checkAgain(deps, client, stored, 'par', now);
   if (!(request instanceof RefusedAtTarget)) return { request, pushed };
   if (!(await pushedRequests.use(deps.db, pushed, now))) throw unusable();
   return request;

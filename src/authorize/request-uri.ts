@@ -36,14 +36,14 @@ const MEDIA_TYPES: ReadonlySet<string> = new Set([
 export function createRequestUris(fetch: Deps['fetch'], now: () => number): RequestUris {
   // OpenID Connect Core §6.2: a fragment stands for what the file holds, and changes with it. What comes without one may
   // change at any time, and is not kept. It need not be the hash it should be: the signature says whose the object is.
-  const kept = new LRUCache<string, string>({
+  const cache = new LRUCache<string, string>({
     maxSize: MAX_BYTES,
     sizeCalculation: (text, uri) => text.length + uri.length,
     perf: { now },
     ttl: TTL_MS,
     ttlResolution: 0,
   });
-  // The last attempt at each address, whatever became of it: strangers with made-up fragments cause one fetch in seconds.
+  // The last attempt at each address, failed or not: strangers with made-up fragments cause one fetch in seconds.
   const attempts = new LRUCache<string, Promise<string>>({
     max: MAX_ATTEMPTS,
     perf: { now },
@@ -62,13 +62,13 @@ export function createRequestUris(fetch: Deps['fetch'], now: () => number): Requ
         });
       }
       const trusted = registered_by === 'operator';
-      const [key, place] = [`${trusted} ${request_uri}`, `${trusted} ${address}`];
-      const known = kept.get(key) ?? attempts.get(place);
-      if (known !== undefined) return known;
+      const [key, attempt_key] = [`${trusted} ${request_uri}`, `${trusted} ${address}`];
+      const cached = cache.get(key) ?? attempts.get(attempt_key);
+      if (cached !== undefined) return cached;
       const fetched = load(fetch, address, trusted);
-      attempts.set(place, fetched);
+      attempts.set(attempt_key, fetched);
       const object = await fetched;
-      if (address !== request_uri) kept.set(key, object);
+      if (address !== request_uri) cache.set(key, object);
       return object;
     },
   };

@@ -15,7 +15,7 @@ import type { Parameters } from '../protocol/parameters.ts';
 import { listOf, strangeName } from '../protocol/redaction.ts';
 import { isRegisteredRedirectUri, isWebUri } from '../protocol/redirect-uri.ts';
 import type { Client } from '../store/clients.ts';
-import { checks, type Check, isResponseMode, mayUse, reader, type CheckContext } from './checks.ts';
+import { isResponseMode, mayUse, reader, runChecks } from './checks.ts';
 import { mustSign, openParameters } from './request-object.ts';
 
 type Needs = Pick<Deps, 'clientKeys' | 'config' | 'directory' | 'keys' | 'requestUris'>;
@@ -60,12 +60,12 @@ export function targetOf(client: Client, parameters: Parameters): ResponseTarget
   const mode = parameters['response_mode'];
   // A page cannot post to a private-use scheme: there even the refusal of form_post goes by query.
   const usable = (one: ResponseMode): boolean => mayUse(client, one) && (one !== 'form_post' || isWebUri(redirect_uri));
-  const asked = typeof mode === 'string' && isResponseMode(mode) ? mode : 'query';
-  const response_mode = [asked, ...RESPONSE_MODES].find(usable) ?? 'query';
+  const wanted = typeof mode === 'string' && isResponseMode(mode) ? mode : 'query';
+  const response_mode = [wanted, ...RESPONSE_MODES].find(usable) ?? 'query';
   return { client_id, redirect_uri, response_mode, state: get('state') };
 }
 
-/** Of these no client can be told: they say who and where it is. */
+/** Refuses on a page where client_id or redirect_uri is repeated: without them there is no client to redirect to. */
 function refuseRepeated(parameters: Parameters, names: readonly string[]): void {
   const repeated = repeatedParameter(
     Object.fromEntries(Object.entries(parameters).filter(([name]) => names.includes(name))),
@@ -79,7 +79,7 @@ export async function readRequest(
   client: Client,
   sent: Parameters,
   now: Date,
-  { pushed }: { pushed: boolean },
+  endpoint: 'authorize' | 'par',
 ): Promise<AuthorizationRequest | RefusedAtTarget> {
   let parameters: Parameters;
   try {
@@ -93,8 +93,15 @@ export async function readRequest(
     if (!target) throw error;
     return new RefusedAtTarget(target, error, sent);
   }
-  const request = await checkRequest(deps, client, targetOf(client, parameters), parameters, now, { pushed });
-  return request instanceof RefusedAtTarget ? request : { ...request, signed: parameters !== sent };
+  // Second half. From here on every refusal goes to the client.
+  const target = targetOf(client, parameters);
+  try {
+    const checked = await runChecks({ deps, client, parameters, now }, endpoint, 'sent');
+    return { ...target, ...checked, signed: parameters !== sent };
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    return new RefusedAtTarget(target, error.explain({ client_id: client.client_id }), parameters);
+  }
 }
 
 function provenTarget(client: Client, parameters: Parameters): ResponseTarget | undefined {
@@ -104,43 +111,4 @@ function provenTarget(client: Client, parameters: Parameters): ResponseTarget | 
     if (error instanceof OAuthError) return undefined;
     throw error;
   }
-}
-
-/** Second half: everything else. Returns the refusal with its target instead of throwing. */
-async function checkRequest(
-  deps: Needs,
-  client: Client,
-  target: ResponseTarget,
-  parameters: Parameters,
-  now: Date,
-  { pushed }: { pushed: boolean },
-): Promise<AuthorizationRequest | RefusedAtTarget> {
-  const context: CheckContext = { deps, client, now, pushed, parameters, get: reader(parameters) };
-  const request: AuthorizationRequest = { ...target, scope: [], resource: [], prompt: [] };
-  const { client_id } = client;
-  for (const [name, check] of Object.entries<Check>(checks) as Array<[keyof typeof checks, Check]>) {
-    try {
-      Object.assign(request, await check(context));
-    } catch (error) {
-      if (!(error instanceof OAuthError)) throw error;
-      error.explain({ check: name, client_id, received: sentAs(name, parameters) });
-      return new RefusedAtTarget(target, error, parameters);
-    }
-  }
-  return request;
-}
-
-// Of these the value is no secret and no bigger than a line.
-const SHOWN: ReadonlySet<string> = new Set([
-  'response_type',
-  'response_mode',
-  'scope',
-  'resource',
-  'prompt',
-  'max_age',
-]);
-
-function sentAs(name: string, parameters: Parameters): string | undefined {
-  if (!SHOWN.has(name)) return undefined;
-  return listOf([parameters[name] ?? []].flat());
 }

@@ -6,8 +6,7 @@ import type { Deps } from '../deps.ts';
 import { logIssued, type Requester } from '../events/index.ts';
 import { startSession, type LiveSession, type Start } from '../sessions/index.ts';
 import type { TokenResponse } from '../tokens/issue.ts';
-import { makeLoginToken } from '../tokens/login-token.ts';
-import { BUILT_IN_CLIENT } from '../tokens/verify.ts';
+import { BUILT_IN_CLIENT, makeLoginToken } from '../tokens/login-token.ts';
 import { signIn, type Credentials } from '../users/sign-in.ts';
 
 type Needs = Pick<
@@ -19,7 +18,7 @@ type Needs = Pick<
 export interface BrowserSignIn {
   sub: string;
   session: string;
-  kept: readonly LiveSession[];
+  remaining: readonly LiveSession[];
   device: string;
 }
 
@@ -27,14 +26,14 @@ export interface BrowserSignIn {
 export async function signInBrowser(
   deps: Needs,
   credentials: Credentials,
-  { beside, browser }: Required<Pick<Start, 'beside' | 'browser'>>,
+  { browser_sessions, browser }: Required<Pick<Start, 'browser_sessions' | 'browser'>>,
   by: Requester,
   via: string,
 ): Promise<BrowserSignIn> {
   const person = await signIn(deps, credentials, by);
-  const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, beside, browser, via } as const;
-  const { handle, kept } = await startSession(deps, person, start, by, deps.clock());
-  return { sub: person.sub, session: handle, kept, device: person.device };
+  const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, browser_sessions, browser, via } as const;
+  const { handle, remaining } = await startSession(deps, person, start, by, deps.clock());
+  return { sub: person.sub, session: handle, remaining, device: person.device };
 }
 
 /** Signs a script in and issues the token of POST /login, on a session of its own. */
@@ -46,7 +45,7 @@ export async function signInForToken(deps: Needs, credentials: Credentials, by: 
   await startSession(
     deps,
     person,
-    { kind: 'login', ttl: deps.config.ACCESS_TOKEN_TTL, via: 'login', give: write },
+    { kind: 'login', ttl: deps.config.ACCESS_TOKEN_TTL, via: 'login', onStart: write },
     by,
     now,
   );

@@ -9,11 +9,11 @@ import type { Client } from '../store/clients.ts';
 import * as consents from '../store/consents.ts';
 import { respond, type Delivery } from './response-modes.ts';
 
-/** A refusal on its way to the client; `held` where a page has to come first, and the person to go on from it. */
-export interface Told {
+/** A refusal on its way to the client; `needs_confirmation` where a page has to come first, and the person to go on from it. */
+export interface DeliveredRefusal {
   answer: Delivery;
   refusal: OAuthError;
-  held: boolean;
+  needs_confirmation: boolean;
 }
 
 /** Did an operator, or one of these people, ever let this client have anything? */
@@ -24,20 +24,20 @@ export async function isApproved(
 ): Promise<boolean> {
   if (registered_by === 'operator' || skip_consent) return true;
   const subs = people.map(({ sub }) => sub);
-  return subs.length > 0 && consents.isAnybodys(db, client_id, subs);
+  return subs.length > 0 && consents.isFromAny(db, client_id, subs);
 }
 
 /**
- * The refusal as the client is told it. `led`: by somebody's own doing, a sign-in or a refusal, or silently (prompt=none),
+ * The refusal as it travels to the client. `exempt`: the person acted (signed in, or refused), or nobody was asked (prompt=none),
  * which RFC 9700 exempts.
  */
-export async function tell(
+export async function deliverRefusal(
   deps: Pick<Deps, 'config' | 'db'>,
   client: Client,
   target: ResponseTarget,
   refusal: OAuthError,
-  { people, led }: { people: ReadonlyArray<{ sub: string }>; led: boolean },
-): Promise<Told> {
-  const held = !led && !(await isApproved(deps, client, people));
-  return { answer: respond(target, deps.config.ISSUER, refusal), refusal, held };
+  { people, exempt }: { people: ReadonlyArray<{ sub: string }>; exempt: boolean },
+): Promise<DeliveredRefusal> {
+  const needs_confirmation = !exempt && !(await isApproved(deps, client, people));
+  return { answer: respond(target, deps.config.ISSUER, refusal), refusal, needs_confirmation };
 }

@@ -1,8 +1,10 @@
 /** The admin API as commands use it: carried out on the database, or asked of the server that --url names. */
 
+import type { CallAnswer, CallIds, CallName, Listed, ListName } from '../admin/api/calls.ts';
+
 /** What an operation is given: the parameters of its path, its query, and its body. */
-export interface ApiRequest {
-  ids?: Readonly<Record<string, string>>;
+export interface ApiRequest<Ids = Readonly<Record<string, string>>> {
+  ids?: Ids;
   query?: Readonly<Record<string, string | undefined>> | undefined;
   body?: unknown;
   /** Refuse when what the path names is not there: without it, deleting nothing is fine. */
@@ -12,42 +14,66 @@ export interface ApiRequest {
 /** One thing of the API: JSON values only. */
 export type Item = Record<string, unknown>;
 
+/** A page of a list. */
+interface ListPage<Name extends ListName> {
+  items: Array<Listed<Name>>;
+  next_cursor: string | null;
+}
+
 /** The operations of the API, by method and path: `GET /clients/{client_id}`. */
 export interface Api {
   /** Carries one out; what answers nothing gives an empty object. @throws Failure */
-  call(operation: string, request?: ApiRequest): Promise<Item>;
+  call<Name extends CallName>(operation: Name, request?: ApiRequest<CallIds<Name>>): Promise<CallAnswer<Name>>;
+  /** Reads one page. @throws Failure */
+  page<Name extends ListName>(operation: Name, request?: ApiRequest<CallIds<Name>>): Promise<ListPage<Name>>;
 }
+
+/** Carries out an operation of any name. @throws Failure */
+type Carry = (operation: string, request: ApiRequest) => Promise<object>;
+
+/** The API that operations are carried out at: what is answered is what the table of collections says. */
+export const apiOf = (carry: Carry): Api => ({
+  call: async <Name extends CallName>(operation: Name, request: ApiRequest<CallIds<Name>> = {}) =>
+    (await carry(operation, request)) as CallAnswer<Name>,
+  page: async <Name extends ListName>(operation: Name, request: ApiRequest<CallIds<Name>> = {}) =>
+    (await carry(operation, request)) as ListPage<Name>,
+});
 
 /** The most that the API gives in a page. */
 const PAGE = 200;
 
 /** The items of a list in its order, page by page while they are taken. */
-export async function* items(
+export async function* items<Name extends ListName>(
   api: Api,
-  operation: string,
-  { ids = {}, query = {} }: ApiRequest = {},
+  operation: Name,
+  request: ApiRequest<CallIds<Name>> = {},
   limit = Number.POSITIVE_INFINITY,
-): AsyncGenerator<Item, void, undefined> {
+): AsyncGenerator<Listed<Name>, void, undefined> {
   let cursor: string | undefined;
   for (let left = limit; left > 0;) {
-    const asked = { ...query, limit: String(Math.min(PAGE, left)), cursor };
-    const page = await api.call(operation, { ids, query: asked });
-    yield* page['items'] as Item[];
-    left -= (page['items'] as Item[]).length;
-    if (page['next_cursor'] === null) return;
-    cursor = page['next_cursor'] as string;
+    const query = { ...request.query, limit: `${Math.min(PAGE, left)}`, cursor };
+    const page = await api.page(operation, { ...request, query });
+    yield* page.items;
+    left -= page.items.length;
+    if (page.next_cursor === null) return;
+    cursor = page.next_cursor;
   }
 }
 
 /** The items of a list that is short, or has to be whole. */
-export async function everything(api: Api, operation: string, request?: ApiRequest, limit?: number): Promise<Item[]> {
-  const rows: Item[] = [];
+export async function everything<Name extends ListName>(
+  api: Api,
+  operation: Name,
+  request?: ApiRequest<CallIds<Name>>,
+  limit?: number,
+): Promise<Array<Listed<Name>>> {
+  const rows: Array<Listed<Name>> = [];
   for await (const row of items(api, operation, request, limit)) rows.push(row);
   return rows;
 }
 
-/** What the call answers, or undefined where there is nothing of this name. */
-export async function orNothing<T>(call: Promise<T>): Promise<T | undefined> {
+/** The answer of a call, or undefined where it is not_found. */
+export async function orUndefined<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
   } catch (error) {
@@ -58,7 +84,3 @@ export async function orNothing<T>(call: Promise<T>): Promise<T | undefined> {
 
 const isNotFound = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'error' in error && error.error === 'not_found';
-
-/** Changes what is named of a thing, or makes it where there is none. @throws Failure */
-export const putting = async (api: Api, path: string, ids: Record<string, string>, body: Item): Promise<Item> =>
-  (await orNothing(api.call(`PATCH ${path}`, { ids, body }))) ?? api.call(`PUT ${path}`, { ids, body });

@@ -1,19 +1,15 @@
 /** Client metadata as the command line takes it: options by member, and whole RFC 7591 documents. */
 import { InvalidArgumentError, Option } from 'commander';
 import { ADMIN_SCOPES } from '../protocol/admin-api.ts';
-import {
-  AUTH_METHODS,
-  GRANT_TYPES,
-  isPublic,
-  presets as ofApplications,
-  type ClientMetadataInput,
-} from '../protocol/client-metadata.ts';
+import { AUTH_METHODS, GRANT_TYPES, isPublic } from '../protocol/client.ts';
+import { presets as ofApplications, type ClientMetadataInput } from '../protocol/client-metadata.ts';
 import { CONTENT_ENCRYPTION, ENCRYPTION_ALGS } from '../protocol/encryption-alg.ts';
 import { SUBJECT_TYPES } from '../protocol/sector.ts';
 import { RESPONSE_MODES } from '../protocol/authorization-request.ts';
 import { DECRYPTION_ALGS } from '../protocol/key-alg.ts';
 import { REQUEST_OBJECT_SIGNING_ALGS } from '../protocol/request-object.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
+import { TOKEN_FORMATS } from '../protocol/token-format.ts';
 import type { Item } from './api.ts';
 import { usage } from './failure.ts';
 import { collect, readDocument, seconds } from './input.ts';
@@ -62,7 +58,7 @@ const ROWS: readonly Row[] = [
   ['may_introspect', '--may-introspect', "may introspect everybody's tokens (an API)", 'flag'],
   ['may_administer', '--may-administer', 'may have scopes of the admin API (an operator)', 'flag'],
   ['allowed_origins', '--allowed-origin <origin>', 'web origin that may call /token (repeatable)', 'list'],
-  ['access_token_format', '--access-token-format <format>', 'kind of access token', ['jwt', 'opaque']],
+  ['access_token_format', '--access-token-format <format>', 'kind of access token', TOKEN_FORMATS],
   ['access_token_ttl', '--access-token-ttl <time>', 'life of access tokens: seconds, or 15m, 12h', 'seconds'],
   ['id_token_ttl', '--id-token-ttl <time>', 'life of ID tokens', 'seconds'],
   ['refresh_token_ttl', '--refresh-token-ttl <time>', 'life of a refresh token and all its successors', 'seconds'],
@@ -131,11 +127,11 @@ async function fromFile(file: string): Promise<Record<string, unknown>> {
 }
 
 /** What the admin API says of a client beside its document: times, and whose it is. */
-const BESIDE = new Set(['registered_by', 'created_at', 'updated_at', 'last_used_at', 'disabled_at']);
+const SERVER_MEMBERS = new Set(['registered_by', 'created_at', 'updated_at', 'last_used_at', 'disabled_at']);
 
 /** The RFC 7591 document of a client. */
 export const documentOf = (client: Item): Item =>
-  Object.fromEntries(Object.entries(client).filter(([member]) => !BESIDE.has(member)));
+  Object.fromEntries(Object.entries(client).filter(([member]) => !SERVER_MEMBERS.has(member)));
 
 /** A new client, from its document, its preset and its options; the later ones win. @throws Failure */
 export async function readRegistration(

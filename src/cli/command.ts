@@ -1,4 +1,4 @@
-/** What a command is: a row of a table, which index.ts turns into the library's. It answers; it does not print. */
+/** The interface of a command: a row of a table, which index.ts turns into commander's. It answers; it does not print. */
 import type { Option } from 'commander';
 import type { Deps } from '../deps.ts';
 import type { Api } from './api.ts';
@@ -29,7 +29,7 @@ export interface Process {
 }
 
 /** What a command works with: a database, or a server elsewhere that --url names. */
-export interface Means extends Process {
+export interface CommandContext extends Process {
   /** Works on the admin API, wherever it is; `deps` only where that is the database. @throws Failure */
   api<T>(work: (api: Api, deps: Deps | undefined) => Promise<T>): Promise<T>;
   /** The server elsewhere. */
@@ -60,7 +60,7 @@ export interface Leaf<Options extends object = object> {
   explanation?: string;
   /** It needs no database, and says nothing about any server. */
   here?: true;
-  run(means: Means, input: { argument: string; options: Options }): Promise<Answer | undefined>;
+  run(context: CommandContext, input: { argument: string; options: Options }): Promise<Answer | undefined>;
 }
 
 /** Commands about one subject; `own` is what the subject's name does alone. */

@@ -67,11 +67,11 @@ export function refused({ code, detail, errors, request_id }: Refused): Failure 
       .join('.');
     return oneLine(place === '' ? error.detail : `${place}: ${error.detail}`);
   });
-  const said = lines.length > 0 ? lines : [oneLine(detail)];
-  if (request_id !== undefined) said.push(`${said.pop()} (request ${request_id})`);
+  const problems = lines.length > 0 ? lines : [oneLine(detail)];
+  if (request_id !== undefined) problems.push(`${problems.pop()} (request ${request_id})`);
   // It names something that there is not.
   const missing = errors.length > 0 && errors.every((error) => error.code === 'unknown');
-  return new Failure(missing ? 'not_found' : (REFUSALS[code] ?? 'failed'), ...said);
+  return new Failure(missing ? 'not_found' : (REFUSALS[code] ?? 'failed'), ...problems);
 }
 
 /** Anything thrown as a failure. */
@@ -104,7 +104,7 @@ export function zodProblems({ issues }: Pick<ZodError, 'issues'>, prefix: readon
 const REFUSED = /^(?:28...|3D...|42501)$/;
 
 async function databaseFailure(thrown: Error): Promise<Failure | undefined> {
-  const { isUnavailable } = await import('../store/db.ts');
+  const { isUnavailable } = await import('../store/postgres/db.ts');
   const { code } = thrown as { code?: unknown };
   const refused = typeof code === 'string' && REFUSED.test(code);
   // File errors share some codes; the driver's have no path.

@@ -2,30 +2,30 @@
 import { styleText } from 'node:util';
 import { Command, CommanderError, Option } from 'commander';
 import { readDotEnv, remoteVariables, version } from '../config.ts';
-import { audit } from './audit.ts';
-import { clients } from './clients.ts';
-import type { Answer, Leaf, Means, Process } from './command.ts';
-import { completionOf, type Commands } from './completion.ts';
-import { config } from './config.ts';
-import { dev } from './dev.ts';
-import { doctor } from './doctor.ts';
-import { explain } from './explain.ts';
+import { audit } from './commands/audit.ts';
+import { clients } from './commands/clients.ts';
+import type { Answer, Leaf, CommandContext, Process } from './command.ts';
+import { completionOf, type Commands } from './commands/completion.ts';
+import { config } from './commands/config.ts';
+import { dev } from './commands/dev.ts';
+import { doctor } from './commands/doctor.ts';
+import { explain } from './commands/explain.ts';
 import { failureOf, usage, type Failure } from './failure.ts';
-import { grants } from './grants.ts';
-import { groups } from './groups.ts';
-import { keys } from './keys.ts';
-import { logoutNotices } from './logout-notices.ts';
-import { migrate } from './migrate.ts';
-import { registrationTokens } from './registration-tokens.ts';
+import { grants } from './commands/grants.ts';
+import { groups } from './commands/groups.ts';
+import { keys } from './commands/keys.ts';
+import { logoutNotices } from './commands/logout-notices.ts';
+import { migrate } from './commands/migrate.ts';
+import { registrationTokens } from './commands/registration-tokens.ts';
 import { accessOf, remoteApi } from './remote.ts';
-import { resources } from './resources.ts';
-import { roles } from './roles.ts';
-import { scopes } from './scopes.ts';
-import { serve } from './serve.ts';
-import { sessions } from './sessions.ts';
-import { settings } from './settings.ts';
-import { tokens } from './tokens.ts';
-import { users } from './users.ts';
+import { resources } from './commands/resources.ts';
+import { roles } from './commands/roles.ts';
+import { scopes } from './commands/scopes.ts';
+import { serve } from './commands/serve.ts';
+import { sessions } from './commands/sessions.ts';
+import { settings } from './commands/settings.ts';
+import { tokens } from './commands/tokens.ts';
+import { users } from './commands/users.ts';
 
 export type { Opened, Process } from './command.ts';
 
@@ -84,13 +84,13 @@ export async function run(args: readonly string[], process_: Process): Promise<n
   }
 }
 
-interface Manner {
+interface GlobalOptions {
   url?: string;
   tokenFile?: string;
   json?: boolean;
   quiet?: boolean;
 }
-type Finish = (answer: Answer, manner: Manner) => void;
+type Finish = (answer: Answer, options: GlobalOptions) => void;
 
 function programOf(process_: Process, finish: Finish): Command {
   const program = new Command(NAME)
@@ -128,25 +128,25 @@ function fill(command: Command, leaf: Leaf, process_: Process, finish: Finish): 
   }
   command.action(async (...given: unknown[]) => {
     // A subject that does something alone has the same options, and the library gives them to it.
-    const manner = command.optsWithGlobals<Manner>();
+    const chosen = command.optsWithGlobals<GlobalOptions>();
     const first = argument !== undefined && typeof given[0] === 'string' ? given[0] : '';
     const notes: string[] = [];
-    const answer = await leaf.run(meansOf(leaf, process_, manner, notes), { argument: first, options: manner });
-    if (answer) finish({ ...answer, notes: [...(answer.notes ?? []), ...notes] }, manner);
+    const answer = await leaf.run(contextOf(leaf, process_, chosen, notes), { argument: first, options: chosen });
+    if (answer) finish({ ...answer, notes: [...(answer.notes ?? []), ...notes] }, chosen);
   });
 }
 
 /** What a command works with: what was handed in, or a server elsewhere. @throws Failure for one that cannot be there */
-function meansOf(leaf: Leaf, process_: Process, manner: Manner, notes: string[]): Means {
-  if (leaf.here && manner.url !== undefined)
+function contextOf(leaf: Leaf, process_: Process, options: GlobalOptions, notes: string[]): CommandContext {
+  if (leaf.here && options.url !== undefined)
     throw usage('this command has nothing to do with a server: leave out --url');
-  const access = leaf.here ? undefined : accessOf(manner, remoteVariables());
+  const access = leaf.here ? undefined : accessOf(options, remoteVariables());
   if (!access) {
     return {
       ...process_,
       access,
       api: async (work) => {
-        // With all of the house behind it, which commands for a server elsewhere do without.
+        // With every room behind it, which commands for a server elsewhere do without.
         const { localApi } = await import('./local.ts');
         return process_.open(({ deps }) => work(localApi(deps), deps));
       },
@@ -157,7 +157,7 @@ function meansOf(leaf: Leaf, process_: Process, manner: Manner, notes: string[])
   return {
     ...process_,
     access,
-    start: manner.url === undefined ? process_.start : refuse,
+    start: options.url === undefined ? process_.start : refuse,
     open: refuse,
     async api(work) {
       const api = remoteApi(access, process_.reach);
@@ -168,9 +168,9 @@ function meansOf(leaf: Leaf, process_: Process, manner: Manner, notes: string[])
   };
 }
 
-function print({ json, ids, text, notes = [] }: Answer, { json: asJson, quiet }: Manner): void {
-  const said = quiet ? ids.join('\n') : asJson ? JSON.stringify(json, undefined, 2) : text;
-  if (said !== '') process.stdout.write(`${said}\n`);
+function print({ json, ids, text, notes = [] }: Answer, { json: asJson, quiet }: GlobalOptions): void {
+  const output = quiet ? ids.join('\n') : asJson ? JSON.stringify(json, undefined, 2) : text;
+  if (output !== '') process.stdout.write(`${output}\n`);
   if (quiet || asJson) return;
   for (const note of notes) process.stderr.write(`${note}\n`);
 }

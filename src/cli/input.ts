@@ -1,13 +1,14 @@
-/** What a command is told besides its arguments: durations, lists, JSON documents, and secrets nobody should see. */
+/** Reads the input of commands: durations, lists, JSON documents, and secrets that must not be seen. */
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { InvalidArgumentError } from 'commander';
 import { readUtf8 } from '../protocol/plain-text.ts';
+import { DAY } from '../protocol/numeric-date.ts';
 import { Failure, usage } from './failure.ts';
 
-const UNITS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 };
+const UNITS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d: DAY };
 
 /** Seconds, or a duration such as 90s, 15m, 12h, 7d; in seconds. @throws InvalidArgumentError */
 export function seconds(value: string): number {

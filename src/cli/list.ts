@@ -1,6 +1,7 @@
 /** Lists: everything there is, page by page, unless a limit was given. */
 import { Option } from 'commander';
-import { everything, items, type Api, type ApiRequest, type Item } from './api.ts';
+import type { Listed, ListName } from '../admin/api/calls.ts';
+import { everything, items, type Api, type ApiRequest } from './api.ts';
 import { notFound } from './failure.ts';
 import { count } from './input.ts';
 
@@ -24,11 +25,11 @@ export async function readPages<Row>(
 ): Promise<Row[]> {
   const rows: Row[] = [];
   for (;;) {
-    const asked = Math.min(PAGE, limit - rows.length);
+    const wanted = Math.min(PAGE, limit - rows.length);
     const last = rows.at(-1);
-    const page = asked > 0 ? await read(asked, last === undefined ? after : idOf(last)) : [];
+    const page = wanted > 0 ? await read(wanted, last === undefined ? after : idOf(last)) : [];
     rows.push(...page);
-    if (page.length < asked || asked <= 0) return rows;
+    if (page.length < wanted || wanted <= 0) return rows;
   }
 }
 
@@ -41,26 +42,26 @@ export const newestOptions = (): Option[] => [
 ];
 
 /** The latest, and a note when there are more. */
-export async function readNewest(
+export async function readNewest<Name extends ListName>(
   api: Api,
-  operation: string,
+  operation: Name,
   { limit }: NewestOptions,
   query: ApiRequest['query'] = {},
-): Promise<{ rows: Item[]; notes: string[] }> {
+): Promise<{ rows: Array<Listed<Name>>; notes: string[] }> {
   const rows = await everything(api, operation, { query }, limit + 1);
   const more = rows.length > limit;
   return { rows: rows.slice(0, limit), notes: more ? ['There are more: give a larger --limit.'] : [] };
 }
 
 /** A list as it is asked for: whole, or what comes after an id of it. @throws Failure for an id that is not in it */
-export async function readList(
+export async function readList<Name extends ListName>(
   api: Api,
-  operation: string,
-  id: string,
+  operation: Name,
+  id: keyof Listed<Name>,
   { limit = Number.POSITIVE_INFINITY, after }: ListOptions,
   query: ApiRequest['query'] = {},
-): Promise<Item[]> {
-  const rows: Item[] = [];
+): Promise<Array<Listed<Name>>> {
+  const rows: Array<Listed<Name>> = [];
   let seen = after === undefined;
   for await (const row of items(api, operation, { query }, seen ? limit : undefined)) {
     if (seen && rows.push(row) === limit) break;

@@ -3,7 +3,7 @@ import { operations, perform, problemOf, type Operation } from '../admin/index.t
 import type { Deps } from '../deps.ts';
 import { createSecrets } from '../keys/secrets.ts';
 import { BY } from './actor.ts';
-import type { Api } from './api.ts';
+import { apiOf, type Api } from './api.ts';
 import { refused } from './failure.ts';
 
 const byName: ReadonlyMap<string, Operation> = new Map(
@@ -16,22 +16,20 @@ export function localApi(deps: Deps): Api {
   const { config, random } = deps;
   const cursors =
     config.SECRET_KEYS.length > 0 ? deps.secrets : createSecrets([random(32).toString('base64url')], random);
-  return {
-    async call(name, { ids = {}, query = {}, body, present } = {}) {
-      const operation = byName.get(name);
-      if (!operation) throw new Error(`there is no operation ${name}`);
-      const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
-      const request = { ids, query: given, body, ...(present && { if_match: ['*'] }) };
-      const used = operation.kind === 'list' ? { ...deps, secrets: cursors } : deps;
-      try {
-        // As it would have come over the wire, and as it would be answered.
-        const answer = await perform(used, operation, json(request), BY, deps.clock());
-        return json(answer.body) ?? {};
-      } catch (error) {
-        throw failureFrom(error);
-      }
-    },
-  };
+  return apiOf(async (name, { ids = {}, query = {}, body, present }) => {
+    const operation = byName.get(name);
+    if (!operation) throw new Error(`there is no operation ${name}`);
+    const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
+    const request = { ids, query: given, body, ...(present && { if_match: ['*'] }) };
+    const used = operation.kind === 'list' ? { ...deps, secrets: cursors } : deps;
+    try {
+      // As it would have come over the wire, and as it would be answered.
+      const answer = await perform(used, operation, json(request), BY, deps.clock());
+      return json(answer.body) ?? {};
+    } catch (error) {
+      throw failureFrom(error);
+    }
+  });
 }
 
 /** What the parties refuse with, as a failure; anything else as it is. */

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import type { RemoteVariables } from '../config.ts';
 import { withoutSecrets } from '../config/shown.ts';
 import { adminApiOf } from '../protocol/admin-api.ts';
+import { endpoints } from '../protocol/endpoint.ts';
 import { decodeUtf8 } from '../protocol/plain-text.ts';
 import { isLoopbackHost } from '../protocol/redirect-uri.ts';
-import type { Api, ApiRequest, Item } from './api.ts';
+import { apiOf, type Api, type ApiRequest, type Item } from './api.ts';
 import { Failure, notFound, refused, usage } from './failure.ts';
 
 /** How to reach others: the network, chance, time, and patience. */
@@ -49,14 +50,14 @@ export function accessOf(
 }
 
 function issuerOf(url: string): string {
-  const said = `--url is ${JSON.stringify(withoutSecrets(url))}:`;
-  if (!URL.canParse(url)) throw usage(`${said} must be the issuer, e.g. https://id.example.com`);
+  const prefix = `--url is ${JSON.stringify(withoutSecrets(url))}:`;
+  if (!URL.canParse(url)) throw usage(`${prefix} must be the issuer, e.g. https://id.example.com`);
   const { protocol, hostname, origin, pathname, search, hash, username, password } = new URL(url);
   // Tokens and secrets go there.
   if (protocol !== 'https:' && !(protocol === 'http:' && isLoopbackHost(hostname))) {
-    throw usage(`${said} must be https (http is for this machine only)`);
+    throw usage(`${prefix} must be https (http is for this machine only)`);
   }
-  if (`${search}${hash}${username}${password}` !== '') throw usage(`${said} must be the issuer and nothing more`);
+  if (`${search}${hash}${username}${password}` !== '') throw usage(`${prefix} must be the issuer and nothing more`);
   return `${origin}${pathname.replace(/\/+$/, '')}`;
 }
 
@@ -81,30 +82,28 @@ export interface RemoteApi extends Api {
 export function remoteApi(access: Access, reach: Reach): RemoteApi {
   const notes: string[] = [];
   let token: Promise<string> | undefined;
-  return {
-    notes,
-    async call(operation, request = {}) {
-      const [method, template] = operation.split(' ') as [string, string];
-      const url = `${adminApiOf(access.issuer)}${fill(template, request.ids)}${queryOf(request)}`;
-      token ??= tokenFor(access, reach);
-      const headers: Record<string, string> = {
-        accept: 'application/json',
-        authorization: `Bearer ${await token}`,
-        ...(request.present && { 'if-match': '*' }),
-        // One for all tries, so that it is done once.
-        ...(method === 'POST' && { 'idempotency-key': reach.random(16).toString('base64url') }),
-        ...(request.body !== undefined && {
-          'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
-        }),
-      };
-      const body = request.body === undefined ? {} : { body: JSON.stringify(request.body) };
-      const { answer, tries } = await send(reach, url, { method, headers, ...body });
-      // It went at an earlier try, whose answer was lost.
-      if (method === 'DELETE' && answer.status === 404 && tries > 1) return {};
-      if (answer.headers.get('idempotent-replayed') === 'true') notes.push(REPLAYED);
-      return read(answer, access.issuer);
-    },
-  };
+  const api = apiOf(async (operation, request) => {
+    const [method, template] = operation.split(' ') as [string, string];
+    const url = `${adminApiOf(access.issuer)}${fill(template, request.ids)}${queryOf(request)}`;
+    token ??= tokenFor(access, reach);
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      authorization: `Bearer ${await token}`,
+      ...(request.present && { 'if-match': '*' }),
+      // One for all tries, so that it is done once.
+      ...(method === 'POST' && { 'idempotency-key': reach.random(16).toString('base64url') }),
+      ...(request.body !== undefined && {
+        'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+      }),
+    };
+    const body = request.body === undefined ? {} : { body: JSON.stringify(request.body) };
+    const { answer, tries } = await send(reach, url, { method, headers, ...body });
+    // It went at an earlier try, whose answer was lost.
+    if (method === 'DELETE' && answer.status === 404 && tries > 1) return {};
+    if (answer.headers.get('idempotent-replayed') === 'true') notes.push(REPLAYED);
+    return read(answer, access.issuer);
+  });
+  return { ...api, notes };
 }
 
 const REPLAYED = 'The first answer was lost on the way, and what is shown once was in it: make another secret.';
@@ -182,15 +181,15 @@ async function tokenFor({ issuer, token, client }: Access, reach: Reach): Promis
     throw usage('give an access token (--token-file, POSTERN_TOKEN), or POSTERN_CLIENT_ID and POSTERN_CLIENT_SECRET');
   }
   const pair = [client.client_id, client.client_secret].map((text) => encodeURIComponent(text)).join(':');
-  const { answer } = await send(reach, `${issuer}/token`, {
+  const { answer } = await send(reach, `${issuer}${endpoints.token_endpoint}`, {
     method: 'POST',
     headers: { accept: 'application/json', authorization: `Basic ${Buffer.from(pair).toString('base64')}` },
     body: new URLSearchParams({ grant_type: 'client_credentials', resource: adminApiOf(issuer) }),
   });
-  const said = isJson(answer, 'json') ? ((await answer.json()) as Item) : {};
-  if (answer.ok && typeof said['access_token'] === 'string') return said['access_token'];
+  const body = isJson(answer, 'json') ? ((await answer.json()) as Item) : {};
+  if (answer.ok && typeof body['access_token'] === 'string') return body['access_token'];
   const id = answer.headers.get('x-request-id');
-  const { error_description: why = answer.status } = said as { error_description?: string };
+  const { error_description: why = answer.status } = body as { error_description?: string };
   const problem = `${client.client_id} gets no token at ${issuer}: ${why}`;
   throw new Failure(
     answer.status < 500 ? 'not_allowed' : 'unavailable',

@@ -1,16 +1,37 @@
-/** Clients: who is asking. What was presented -> the Client, before any transaction. Registration is beside it. */
+/** Client authentication (RFC 6749 §2.3): from presented credentials to the Client, before any transaction. */
 import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
-import { usesSecret, type AuthMethod } from '../protocol/client-metadata.ts';
+import type { AuthMethod } from '../protocol/client.ts';
 import { invalidClient, invalidRequest, tooManyRequests, type Explanation } from '../protocol/error.ts';
+import { textOf } from '../protocol/parameters.ts';
 import { listOf, strangeName } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
-import { authMethods } from './auth-methods/index.ts';
+import { clientSecretBasic, clientSecretPost } from './auth-methods/client-secret.ts';
 import type { Method, PresentedCredentials, Proof, ProofContext } from './auth-methods/method.ts';
+import { none } from './auth-methods/none.ts';
+import { privateKeyJwt } from './auth-methods/private-key-jwt.ts';
 
 export type Needs = Pick<Deps, 'directory' | 'guesses'> & ProofContext['deps'];
 
-const METHODS = Object.entries(authMethods) as Array<[AuthMethod, Method]>;
+/**
+ * How clients prove who they are (RFC 6749 §2.3): one row a method, keyed by its registered name, in the order in which they are
+ * read. What counts only alone is last.
+ */
+export const authMethods = {
+  client_secret_basic: clientSecretBasic,
+  client_secret_post: clientSecretPost,
+  private_key_jwt: privateKeyJwt,
+  none,
+} as const satisfies Record<AuthMethod, Method>;
+
+/** Credentials as they were read, and by which method. */
+interface Credentials {
+  name: string;
+  method: Method;
+  proof: Proof;
+}
+
+const METHODS: Array<[name: string, method: Method]> = Object.entries(authMethods);
 
 /**
  * Authenticates a client. Unknown client, wrong secret and wrong method are one answer.
@@ -23,72 +44,78 @@ export async function authenticate(
   now: Date,
 ): Promise<Client> {
   const { directory, guesses } = deps;
-  const proofs: Array<Proof & { method: AuthMethod }> = [];
-  for (const [method, prove] of METHODS) {
-    const proof = prove(presented);
-    if (proof) proofs.push({ ...proof, method });
-  }
-  const methods = (): string => listOf(proofs.map(({ method }) => method));
-  const [proof] = proofs;
-  if (!proof) {
-    const detail = { check: 'client_authentication', expected: 'credentials of a client', received: 'none' } as const;
-    throw invalidClient('client authentication is missing', detail);
-  }
-  // RFC 6749 §2.3: at most one method in a request.
-  if (proofs.length > 1) {
-    const detail = { check: 'client_authentication', expected: 'one method', received: methods() } as const;
-    throw invalidRequest('use one client authentication method, not two', detail);
-  }
-  if (presented.client_id !== undefined && presented.client_id !== proof.client_id) {
-    throw invalidRequest('client_id does not match the authenticated client', {
-      check: 'client_authentication',
-      expected: 'the client_id of the credentials',
-      received: `client_id: ${strangeName(presented.client_id)}, ${proof.method}: ${strangeName(proof.client_id)}`,
-    });
-  }
-
-  const { client_id, guessable } = proof;
+  const credentials = read(presented);
+  const { name, method, proof } = credentials;
+  const { client_id } = proof;
   const refuseGuess = (retry_after: number): void => {
     if (retry_after === 0) return;
     throw tooManyRequests('too many failed attempts, wait and try again', {
       retry_after,
       check: 'client_guesses',
       expected: `a pause of ${retry_after} more seconds`,
-      received: methods(),
+      received: name,
     });
   };
-  const blocked = (): number => (guessable ? guesses.blocked(client_id, by.network, now) : 0);
+  const blocked = (): number => (method.guessable ? guesses.blocked(client_id, by.network, now) : 0);
   refuseGuess(blocked());
   const client = await directory.client(client_id);
   // Again, and nothing is awaited from here until a wrong secret is counted: of many at once no more are compared.
   refuseGuess(blocked());
-  const answer = client ? proof.refute(client, { deps, now }) : 'there is no such client, or it is disabled';
+  const answer = refute(client, credentials, { deps, now });
   const refuted = answer instanceof Promise ? await answer : answer;
   if (client && refuted === undefined) return client;
-  if (guessable) {
+  if (method.guessable) {
     refuseGuess(await guesses.failed({ client_id, network: by.network, known: client !== undefined }, now));
   }
   throw invalidClient('client authentication failed', {
     cause: refuted,
-    ...explanationOf(client, proof, refuted ?? ''),
+    ...explanationOf(client, credentials, refuted ?? ''),
   });
 }
 
-/** For the operator: a client that does not exist, another method than the registered one, or a proof that proves nothing. */
-function explanationOf(
-  client: Client | undefined,
-  { method, client_id }: Proof & { method: AuthMethod },
-  why: string,
-): Explanation {
-  if (!client) return { check: 'client_id', expected: 'a registered client', received: strangeName(client_id) };
-  const registered = client.token_endpoint_auth_method;
-  const received = `${method}: ${why}`;
-  const fits = method === registered || (isSecretMethod(method) && usesSecret(client));
-  if (!fits) return { check: 'client_authentication', expected: registered, received };
-  return isSecretMethod(method)
-    ? { check: 'client_secret', expected: 'a secret of the client that has not expired', received }
-    : { check: 'client_assertion', expected: 'an assertion signed with a key of the client', received };
+/** The credentials of a request: RFC 6749 §2.3 allows one method in each. @throws OAuthError invalid_client, invalid_request */
+function read(presented: PresentedCredentials): Credentials {
+  const all: Credentials[] = [];
+  for (const [name, method] of METHODS) {
+    const proof = method.onlyAlone && all.length > 0 ? undefined : method.read(presented);
+    if (proof) all.push({ name, method, proof });
+  }
+  const [credentials] = all;
+  if (!credentials) {
+    const detail = { check: 'client_authentication', expected: 'credentials of a client', received: 'none' } as const;
+    throw invalidClient('client authentication is missing', detail);
+  }
+  if (all.length > 1) {
+    const received = listOf(all.map(({ name }) => name));
+    const detail = { check: 'client_authentication', expected: 'one method', received } as const;
+    throw invalidRequest('use one client authentication method, not two', detail);
+  }
+  const { name, proof } = credentials;
+  const client_id = textOf(presented.parameters, 'client_id');
+  if (client_id !== undefined && client_id !== proof.client_id) {
+    throw invalidRequest('client_id does not match the authenticated client', {
+      check: 'client_authentication',
+      expected: 'the client_id of the credentials',
+      received: `client_id: ${strangeName(client_id)}, ${name}: ${strangeName(proof.client_id)}`,
+    });
+  }
+  return credentials;
 }
 
-const isSecretMethod = (method: AuthMethod): boolean =>
-  method === 'client_secret_basic' || method === 'client_secret_post';
+/** Why the credentials prove nothing; undefined when they prove that it is this client. */
+function refute(
+  client: Client | undefined,
+  { method, proof }: Credentials,
+  context: ProofContext,
+): ReturnType<Proof['refute']> {
+  if (!client) return 'there is no such client, or it is disabled';
+  return method.isUsedBy(client) ? proof.refute(client, context) : method.unused;
+}
+
+/** For the operator: a client that does not exist, another method than the registered one, or a proof that proves nothing. */
+function explanationOf(client: Client | undefined, { name, method, proof }: Credentials, why: string): Explanation {
+  if (!client) return { check: 'client_id', expected: 'a registered client', received: strangeName(proof.client_id) };
+  const received = `${name}: ${why}`;
+  if (method.isUsedBy(client)) return { ...method.refusal, received };
+  return { check: 'client_authentication', expected: client.token_endpoint_auth_method, received };
+}

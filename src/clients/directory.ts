@@ -1,82 +1,78 @@
-/**
- * What every request asks for and few change: clients, scopes and resources, kept for seconds so that a request reads
- * none.
- */
+/** The cache of clients, scopes and resources: every request needs them and few change them, so they are kept for seconds. */
 import { LRUCache } from 'lru-cache';
-import { isClientId } from '../protocol/client-metadata.ts';
-import type { Db } from '../store/db.ts';
+import { isClientId } from '../protocol/client.ts';
+import type { Db } from '../store/postgres/db.ts';
 import * as clients from '../store/clients.ts';
+import { NOTICED_WITHIN } from '../store/postgres/noticed.ts';
 import * as resources from '../store/resources.ts';
 import * as scopes from '../store/scopes.ts';
 
-export type { Client } from '../store/clients.ts';
-
 /**
- * What is asked for here is at most ten seconds old, a client that there was not two. A client that is disabled is not
- * there, for anybody: who asks cannot forget to look.
+ * Answers are at most as old as `NOTICED_WITHIN` says. A disabled client is not found here, so that no caller can forget to
+ * check.
  */
 export interface Directory {
   client(client_id: string): Promise<clients.Client | undefined>;
-  /** Was there such a client when it was last asked for, a moment ago? For what cannot wait, and decides nothing. */
+  /** Is such a client in the cache? For callers that cannot wait for a read, and decide nothing by it. */
   knows(client_id: string): boolean;
   scopes(): Promise<ReadonlyMap<string, scopes.KnownScope>>;
   resources(): Promise<ReadonlyMap<string, resources.KnownResource>>;
-  /** Forgets everything: after a write in this process. */
+  /** Forgets everything, after a write in this process for example. */
   clear(): void;
 }
 
-const TTL_MS = 10_000;
-const MISS_TTL_MS = 2_000;
+const TTL_MS = NOTICED_WITHIN.clients * 1000;
+const MISS_TTL_MS = NOTICED_WITHIN.missing * 1000;
 const MISS = Symbol('no such client, or a disabled one');
 const MAX_CLIENTS = 10_000;
-/** Characters of all that are kept: who registers itself chooses how long its metadata is. */
+/** Characters of all cached clients: a client that registers itself chooses how long its metadata is. */
 const MAX_SIZE = 64 * 1024 * 1024;
 
 /** A directory over the database, and over resources that are the server's own. `now` is in milliseconds, monotonic. */
 export function createDirectory(db: Db, now: () => number, own: readonly resources.Resource[] = []): Directory {
-  let kept = keep(db, now, own);
+  let caches = createCaches(db, now, own);
   return {
     async client(client_id) {
       // A name no client can have is answered without a read: callers choose it.
       if (!isClientId(client_id)) return undefined;
-      const client = kept.clients.get(client_id) ?? (await kept.clients.fetch(client_id));
+      const client = caches.clients.get(client_id) ?? (await caches.clients.fetch(client_id));
       return client === MISS ? undefined : client;
     },
     knows(client_id) {
-      const client = kept.clients.peek(client_id);
+      const client = caches.clients.peek(client_id);
       return client !== undefined && client !== MISS;
     },
-    scopes: () => kept.scopes(),
-    resources: () => kept.resources(),
+    scopes: () => caches.scopes(),
+    resources: () => caches.resources(),
     clear() {
-      // Not emptied: that would fail whoever is waiting for a read. What they read stays with the old ones.
-      kept = keep(db, now, own);
+      // Replaced, not emptied: that would fail callers who wait for a read of the old caches.
+      caches = createCaches(db, now, own);
     },
   };
 }
 
-interface Kept {
+interface Caches {
   clients: LRUCache<string, clients.Client | typeof MISS>;
   scopes: () => Promise<Map<string, scopes.KnownScope>>;
   resources: () => Promise<Map<string, resources.KnownResource>>;
 }
 
-/** A table that is kept whole: read when it is asked for and too old, once for all who ask meanwhile. */
+/** Caches a whole table: it is read when it is too old, once for all callers meanwhile. */
 function table<T>(now: () => number, load: () => Promise<T>): () => Promise<T> {
-  let kept: { read: Promise<T>; until: number } | undefined;
+  let cached: { read: Promise<T>; until: number } | undefined;
   return () => {
-    if (kept && now() < kept.until) return kept.read;
+    if (cached && now() < cached.until) return cached.read;
     const mine = { read: load(), until: now() + TTL_MS };
-    kept = mine;
-    // Whoever asks next tries again.
+    cached = mine;
+    // After a failed read the next caller tries again.
     mine.read.catch(() => {
-      if (kept === mine) kept = undefined;
+      if (cached === mine) cached = undefined;
     });
     return mine.read;
   };
 }
 
-function keep(db: Db, now: () => number, own: readonly resources.Resource[]): Kept {
+function createCaches(db: Db, now: () => number, own: readonly resources.Resource[]): Caches {
   return {
     clients: new LRUCache({
       max: MAX_CLIENTS,

@@ -2,15 +2,16 @@
 import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
-import { changeOf, record, type Actor, type Requester } from '../events/index.ts';
+import { changeOf } from '../events/change.ts';
+import { record, type Actor, type Requester } from '../events/index.ts';
+import { DEVICE_GRANT, isClientId, MACHINE_GRANTS } from '../protocol/client.ts';
 import {
   clientMetadataFields,
-  DEVICE_GRANT,
-  isClientId,
   OPERATOR_ONLY,
   SELF_REGISTERABLE,
   type ClientMetadataInput,
 } from '../protocol/client-metadata.ts';
+import { endpoints } from '../protocol/endpoint.ts';
 import {
   invalidClientMetadata,
   invalidRedirectUri,
@@ -18,14 +19,14 @@ import {
   OAuthError,
   tooManyRequests,
 } from '../protocol/error.ts';
-import { secondsAfter } from '../protocol/numeric-date.ts';
+import { DAY, secondsAfter } from '../protocol/numeric-date.ts';
 import { redact, sizeOf, strangeName } from '../protocol/redaction.ts';
 import { formatScope, parseScope } from '../protocol/scope.ts';
 import { FADES_AFTER } from '../protocol/throttle.ts';
 import * as clients from '../store/clients.ts';
-import { transact } from '../store/db.ts';
+import { transact, type Trx } from '../store/postgres/db.ts';
 import * as failures from '../store/failures.ts';
-import { newId, sha256 } from '../store/handle.ts';
+import { newId, sha256 } from '../protocol/handle.ts';
 import * as initialAccessTokens from '../store/initial-access-tokens.ts';
 import { fetchSector } from './sector.ts';
 import { verifyStatement } from './software-statement.ts';
@@ -62,7 +63,7 @@ export async function registerSelf(
   }
   await countAgainstQuota(deps, by, now);
   const registration_access_token = deps.random(32).toString('base64url');
-  const registered = await naming(async () => {
+  const registered = await asRegistrationError(async () => {
     const sector = await fetchSector(deps, metadata, undefined, { trusted: false });
     return transact(deps.db, async (trx) => {
       if (deps.config.REGISTRATION === 'token' && !(await initialAccessTokens.use(trx, initial, now))) {
@@ -70,7 +71,7 @@ export async function registerSelf(
       }
       const registration_token_hash = sha256(registration_access_token);
       const owner = { registered_by: 'self', registration_token_hash, software_statement } as const;
-      return insertClient(deps, trx, { metadata }, sector, owner, by, now);
+      return insertClient(trx, deps, { metadata }, sector, owner, by, now);
     });
   });
   return managed(deps, registered, registration_access_token);
@@ -123,21 +124,21 @@ export async function replaceSelf(
   if (client_secret !== undefined && !client.secrets.some(({ hash }) => hash.equals(sha256(client_secret)))) {
     throw invalidClientMetadata('client_secret is not the client’s', { check: 'client_metadata' });
   }
-  const { metadata: said, software_statement } = await selfMetadata(deps, document, now);
+  const { metadata: given, software_statement } = await selfMetadata(deps, document, now);
   await countAgainstQuota(deps, by, now);
   const registration_access_token = deps.random(32).toString('base64url');
   const registration_token_hash = sha256(registration_access_token);
-  const replaced = await naming(async () => {
-    const sector = await fetchSector(deps, said, client, { trusted: false });
+  const replaced = await asRegistrationError(async () => {
+    const sector = await fetchSector(deps, given, client, { trusted: false });
     return transact(deps.db, async (trx) => {
       // Of two replacements with one token, or one and a deletion, the second finds the token gone.
       const present = await clients.findLocked(trx, client.client_id);
       if (!present?.registration_token_hash?.equals(client.registration_token_hash!)) throw refusedToken();
       if (present.disabled_at !== null) throw refusedToken();
-      const kept = metadataOf(present);
-      const metadata = { ...Object.fromEntries(OPERATOR_ONLY.map((name) => [name, kept[name]])), ...said };
+      const current = metadataOf(present);
+      const metadata = { ...Object.fromEntries(OPERATOR_ONLY.map((name) => [name, current[name]])), ...given };
       const owner = { registration_token_hash, software_statement };
-      return replaceClient(deps, trx, present, metadata, sector, owner, by, now);
+      return replaceClient(trx, deps, present, metadata, sector, owner, by, now);
     });
   });
   deps.directory.clear();
@@ -146,7 +147,7 @@ export async function replaceSelf(
 
 /** Deletes the client and ends everything it was granted (RFC 7592 §2.3). */
 export async function removeSelf(deps: Needs, client: clients.Client, by: Requester, now: Date): Promise<void> {
-  await removeClient(deps, client.client_id, by, now);
+  await transact(deps.db, (trx) => removeClient(trx, client.client_id, by, now));
   deps.directory.clear();
 }
 
@@ -154,12 +155,12 @@ export async function removeSelf(deps: Needs, client: clients.Client, by: Reques
 export const managed = ({ config }: Pick<Needs, 'config'>, document: ClientDocument, token: string): Registered => ({
   ...document,
   registration_access_token: token,
-  registration_client_uri: `${config.ISSUER}/register/${document.client_id}`,
+  registration_client_uri: `${config.ISSUER}${endpoints.registration_endpoint}/${document.client_id}`,
 });
 
 /**
- * What a stranger may say of a client, and who vouches for it: the standards' own members, and no more scope than is
- * open to strangers. Nobody's word makes a stranger an operator.
+ * The metadata that a client may register for itself, and its software statement: members of the standards alone, and no more
+ * scope than REGISTRATION_SCOPE. No statement grants what only operators set.
  */
 async function selfMetadata(
   deps: Needs,
@@ -175,11 +176,12 @@ async function selfMetadata(
   const metadata = { ...registerable(sent.data), ...registerable(vouched) };
   const { scope, grant_types, subject_type } = metadata;
   const uses = (grant_type: string): boolean => Array.isArray(grant_types) && grant_types.includes(grant_type);
-  if (uses('client_credentials') && config.REGISTRATION === 'open') {
-    throw invalidClientMetadata('client_credentials is for clients that somebody vouches for', {
+  const machine = MACHINE_GRANTS.find(uses);
+  if (machine !== undefined && config.REGISTRATION === 'open') {
+    throw invalidClientMetadata(`${machine} is for clients that somebody vouches for`, {
       check: 'client_metadata',
-      expected: 'no client_credentials where REGISTRATION is open',
-      received: 'grant_types with client_credentials',
+      expected: `no ${machine} where REGISTRATION is open`,
+      received: `grant_types with ${machine}`,
     });
   }
   // OpenID Connect Core §8.1: whose a sector is shows in where codes go. A device fetches its tokens without any, so a
@@ -196,9 +198,10 @@ async function selfMetadata(
   }
   const known = await directory.scopes();
   const open = parseScope(config.REGISTRATION_SCOPE).filter((name) => known.has(name));
-  const wanted = scope === undefined ? open : parseScope(await naming(async () => scopeMember.parse({ scope }).scope));
+  const requested =
+    scope === undefined ? open : parseScope(await asRegistrationError(async () => scopeMember.parse({ scope }).scope));
   return {
-    metadata: { ...metadata, scope: formatScope(wanted.filter((name) => open.includes(name))) },
+    metadata: { ...metadata, scope: formatScope(requested.filter((name) => open.includes(name))) },
     software_statement: typeof statement === 'string' ? statement : null,
   };
 }
@@ -226,7 +229,8 @@ async function countAgainstQuota({ config, db }: Needs, { network }: Requester, 
 
 /** Makes an initial access token. It is shown once. `expires_in` in seconds. */
 export async function createInitialAccessToken(
-  { db, random }: Pick<Needs, 'db' | 'random'>,
+  trx: Trx,
+  { random }: Pick<Needs, 'random'>,
   { label = null, uses, expires_in }: { label?: string | null | undefined; uses: number; expires_in: number },
   by: Actor,
   now: Date,
@@ -241,31 +245,22 @@ export async function createInitialAccessToken(
   const token_id = newId(random, 9);
   const shown = { token_id, label, uses_left: uses, expires_at: secondsAfter(now, expires_in) };
   const detail = { token_id, ...changeOf(undefined, { label, uses_left: uses, expires_at: shown.expires_at }) };
-  await transact(db, async (trx) => {
-    await initialAccessTokens.insert(trx, { ...shown, hash: sha256(initial_access_token), created_at: now });
-    await record(trx, { event: 'registration_token_created', detail }, by, now);
-  });
+  await initialAccessTokens.insert(trx, { ...shown, hash: sha256(initial_access_token), created_at: now });
+  await record(trx, { event: 'registration_token_created', detail }, by, now);
   return { ...shown, initial_access_token };
 }
 
 /** Takes an initial access token back; false when there is none. */
-export function removeInitialAccessToken(
-  { db }: Pick<Needs, 'db'>,
-  token_id: string,
-  by: Actor,
-  now: Date,
-): Promise<boolean> {
-  return transact(db, async (trx) => {
-    if (!(await initialAccessTokens.remove(trx, token_id))) return false;
-    await record(trx, { event: 'registration_token_deleted', detail: { token_id } }, by, now);
-    return true;
-  });
+export async function removeInitialAccessToken(trx: Trx, token_id: string, by: Actor, now: Date): Promise<boolean> {
+  if (!(await initialAccessTokens.remove(trx, token_id))) return false;
+  await record(trx, { event: 'registration_token_deleted', detail: { token_id } }, by, now);
+  return true;
 }
 
 const REDIRECT_MEMBERS = new Set(['redirect_uris', 'post_logout_redirect_uris']);
 
 /** RFC 7591 §3.2.2: which of the two errors a problem is. */
-async function naming<T>(work: () => Promise<T>): Promise<T> {
+async function asRegistrationError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -279,7 +274,7 @@ async function naming<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Seconds a client that registered itself has to be used for the first time. */
-const PATIENCE = 7 * 86_400;
+const PATIENCE = 7 * DAY;
 const BATCH = 100;
 
 /** Removes clients that registered themselves, were never used and hold no live grant; returns how many. */

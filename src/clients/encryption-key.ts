@@ -10,12 +10,12 @@ export interface EncryptionKey {
 }
 
 type Found = Promise<EncryptionKey | undefined>;
-const kept = new WeakMap<PublicJwks, Map<EncryptionAlg, Found>>();
+const cache = new WeakMap<PublicJwks, Map<EncryptionAlg, Found>>();
 
 /** The first key of the set that really encrypts with `alg`; undefined when there is none. */
 export function encryptionKeyOf(jwks: PublicJwks, alg: EncryptionAlg): Found {
-  const byAlg = kept.get(jwks) ?? new Map<EncryptionAlg, Found>();
-  kept.set(jwks, byAlg);
+  const byAlg = cache.get(jwks) ?? new Map<EncryptionAlg, Found>();
+  cache.set(jwks, byAlg);
   const found = byAlg.get(alg) ?? find(jwks, alg);
   byAlg.set(alg, found);
   return found;
@@ -25,7 +25,7 @@ async function find(jwks: PublicJwks, alg: EncryptionAlg): Found {
   for (const jwk of encryptionKeysOf(jwks, alg)) {
     try {
       const key = (await importJWK(jwk as JWK, alg)) as CryptoKey;
-      // Tried now, while nothing is spent: short keys and points off the curve fail here.
+      // Tried before anything is spent: short keys and points off the curve fail here.
       await new CompactEncrypt(new Uint8Array()).setProtectedHeader({ alg, enc: 'A128GCM' }).encrypt(key);
       return { kid: typeof jwk['kid'] === 'string' ? jwk['kid'] : undefined, key };
     } catch {

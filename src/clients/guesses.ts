@@ -1,8 +1,8 @@
-/** Guessing client secrets: failures are counted in the database, and remembered here so that a success reads nothing. */
+/** Throttles guesses of client secrets: failures are counted in the database, and cached here so that a success reads nothing. */
 import { LRUCache } from 'lru-cache';
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import { blockedUntil, CLIENT_SECRET_POLICY, delayAfter, FADES_AFTER, type Failures } from '../protocol/throttle.ts';
-import type { Db } from '../store/db.ts';
+import type { Db } from '../store/postgres/db.ts';
 import * as failures from '../store/failures.ts';
 
 /** How long a client and network that failed have to wait. */
@@ -20,17 +20,17 @@ export interface Guesses {
 
 const MAX_REMEMBERED = 10_000;
 
-/** What a process knows of a client and network: the count when it last heard, and what it is counting now. */
-interface Heard extends Failures {
+/** The count of a client and network in this process: as last read, and the failures being written now. */
+interface Counter extends Failures {
   underWay: number;
 }
 
 /** Guesses over the database: their delays are those of all processes as far as this one has seen them. */
 export function createGuesses(db: Db): Guesses {
-  const heard = new LRUCache<string, Heard>({ max: MAX_REMEMBERED });
+  const counters = new LRUCache<string, Counter>({ max: MAX_REMEMBERED });
   const keyOf = (client_id: string, network: string): string => `client:${client_id.slice(0, 128)}:${network}`;
 
-  const waitAfter = ({ count, last_at, underWay }: Heard, now: Date): number => {
+  const waitAfter = ({ count, last_at, underWay }: Counter, now: Date): number => {
     const faded = last_at <= secondsAfter(now, -FADES_AFTER);
     const end = secondsAfter(last_at, faded ? 0 : delayAfter(count, CLIENT_SECRET_POLICY));
     if (end > now) return Math.max(1, secondsUntil(end, now));
@@ -39,14 +39,14 @@ export function createGuesses(db: Db): Guesses {
 
   return {
     blocked(client_id, network, now) {
-      const known = heard.get(keyOf(client_id, network));
+      const known = counters.get(keyOf(client_id, network));
       return known ? waitAfter(known, now) : 0;
     },
     async failed({ client_id, network, known }, now) {
       const key = keyOf(client_id, network);
       const since = secondsAfter(now, -FADES_AFTER);
-      const entry = heard.get(key) ?? { count: 0, last_at: now, underWay: 0 };
-      heard.set(key, entry);
+      const entry = counters.get(key) ?? { count: 0, last_at: now, underWay: 0 };
+      counters.set(key, entry);
       if (!known) {
         entry.count = entry.last_at > since ? entry.count + 1 : 1;
         entry.last_at = now;

@@ -7,7 +7,7 @@ import { invalidRequest } from '../protocol/error.ts';
 import { redirectOrigin } from '../protocol/redirect-uri.ts';
 import type { Client } from '../store/clients.ts';
 
-/** What may be told to the application. */
+/** The parameters that are passed on to the application (§4). */
 export interface LoginHints {
   login_hint?: string | undefined;
   target_link_uri?: string | undefined;
@@ -34,12 +34,12 @@ export function initiateLoginUrl(
       received: target_link_uri,
     });
   }
-  const told = new URLSearchParams({
+  const parameters = new URLSearchParams({
     iss: ISSUER,
     ...(login_hint !== undefined && { login_hint }),
     ...(target_link_uri !== undefined && { target_link_uri }),
   });
-  return `${initiate_login_uri}${initiate_login_uri.includes('?') ? '&' : '?'}${told.toString()}`;
+  return `${initiate_login_uri}${initiate_login_uri.includes('?') ? '&' : '?'}${parameters.toString()}`;
 }
 
 /** The application has to check it too, to be no open redirector (§4); we pass on nothing that is not its own. */

@@ -8,7 +8,7 @@ import type { Client } from '../store/clients.ts';
 import { encryptionKeyOf, type EncryptionKey } from './encryption-key.ts';
 
 /** Where somebody's keys are: by value, or at an address, and whether an operator named it. */
-export type KeySource = Pick<Client, 'jwks' | 'jwks_uri' | 'registered_by'>;
+type KeySource = Pick<Client, 'jwks' | 'jwks_uri' | 'registered_by'>;
 
 /** The keys that clients sign with. */
 export interface ClientKeys {
@@ -70,11 +70,11 @@ export function createClientKeys(fetch: Deps['fetch'], now: () => number): Clien
     ttlResolution: 0,
   });
 
-  // What a stranger could not fetch says nothing about what an operator may, and what an operator may is no stranger's.
-  const placeOf = (uri: string, trusted: boolean): string => `${trusted} ${uri}`;
+  // Apart by trust: an address of an operator's client may be in the private network, one of a stranger's may not.
+  const cacheKey = (uri: string, trusted: boolean): string => `${trusted} ${uri}`;
 
   const attempt = (uri: string, trusted: boolean): Promise<KeySet> => {
-    const key = placeOf(uri, trusted);
+    const key = cacheKey(uri, trusted);
     const last = attempts.get(key);
     if (last) return last;
     const fetched = load(fetch, uri, trusted).then((set) => {
@@ -93,7 +93,7 @@ export function createClientKeys(fetch: Deps['fetch'], now: () => number): Clien
         if (jwks !== null) return verifyingWith(jwks)(header, token);
         if (jwks_uri === null) throw new errors.JWKSNoMatchingKey();
         const trusted = registered_by === 'operator';
-        const set = sets.get(placeOf(jwks_uri, trusted)) ?? (await attempt(jwks_uri, trusted));
+        const set = sets.get(cacheKey(jwks_uri, trusted)) ?? (await attempt(jwks_uri, trusted));
         try {
           return await set.verifying(header, token);
         } catch (error) {
@@ -108,7 +108,7 @@ export function createClientKeys(fetch: Deps['fetch'], now: () => number): Clien
       if (jwks_uri === null) return undefined;
       const trusted = registered_by === 'operator';
       try {
-        const set = sets.get(placeOf(jwks_uri, trusted)) ?? (await attempt(jwks_uri, trusted));
+        const set = sets.get(cacheKey(jwks_uri, trusted)) ?? (await attempt(jwks_uri, trusted));
         const found = await encryptionKeyOf(set.jwks, alg);
         // The client may have published one since.
         return found ?? (await encryptionKeyOf((await attempt(jwks_uri, trusted)).jwks, alg));

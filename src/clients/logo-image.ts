@@ -4,7 +4,7 @@
  */
 
 /** A format we show, and the size it says it has, in pixels. */
-export interface ImageFacts {
+export interface ImageFormat {
   media_type: (typeof MEDIA_TYPES)[number];
   width: number;
   height: number;
@@ -19,10 +19,10 @@ const formats = {
   'image/jpeg': jpeg,
   'image/webp': webp,
   'image/gif': gif,
-} as const satisfies Record<ImageFacts['media_type'], Read>;
+} as const satisfies Record<ImageFormat['media_type'], Read>;
 
 /** What the image is; undefined when it is none of ours, or cut off before it says its size. */
-export function factsOf(image: Buffer): ImageFacts | undefined {
+export function readImage(image: Buffer): ImageFormat | undefined {
   for (const media_type of MEDIA_TYPES) {
     const size = formats[media_type](image);
     if (size !== undefined) return { media_type, width: size[0], height: size[1] };

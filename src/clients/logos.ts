@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { Deps } from '../deps.ts';
-import { secondsAfter } from '../protocol/numeric-date.ts';
+import { DAY, secondsAfter } from '../protocol/numeric-date.ts';
 import * as logos from '../store/client-logos.ts';
-import { factsOf, MEDIA_TYPES } from './logo-image.ts';
+import { readImage, MEDIA_TYPES } from './logo-image.ts';
 
 type Needs = Pick<Deps, 'db' | 'fetch' | 'log' | 'clock'>;
 
@@ -18,7 +18,7 @@ const BATCH = 5;
 const LEASE = 60;
 /** Attempts until a logo is given up. The last comes about two hours after the first. */
 const ATTEMPTS = 8;
-const REFETCH_AFTER = 7 * 86_400;
+const REFETCH_AFTER = 7 * DAY;
 
 /** Seconds until the next try: one, two, four, … minutes. */
 const backOff = (attempts: number): number => 30 * 2 ** attempts;
@@ -52,13 +52,13 @@ async function load({ fetch }: Needs, { logo_uri, registered_by }: logos.Due): P
     });
     if (status !== 200) return `it was answered with status ${status}`;
     if (!media_type.startsWith('image/')) return 'the answer does not say that it is an image';
-    const facts = factsOf(bytes);
-    if (!facts) return 'it is no PNG, JPEG, WebP or GIF image';
-    if (Math.max(facts.width, facts.height) > MAX_PIXELS_A_SIDE || Math.min(facts.width, facts.height) === 0) {
+    const image = readImage(bytes);
+    if (!image) return 'it is no PNG, JPEG, WebP or GIF image';
+    if (Math.max(image.width, image.height) > MAX_PIXELS_A_SIDE || Math.min(image.width, image.height) === 0) {
       return `it has to have between 1 and ${MAX_PIXELS_A_SIDE} pixels a side`;
     }
     const hash = createHash('sha256').update(bytes).digest('base64url');
-    return { hash, media_type: facts.media_type, image: bytes };
+    return { hash, media_type: image.media_type, image: bytes };
   } catch (error) {
     return error instanceof Error ? error.message : 'unknown';
   }

@@ -2,36 +2,37 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
-import { changeOf, record, type Actor } from '../events/index.ts';
+import { changeOf } from '../events/change.ts';
+import { record, type Actor } from '../events/index.ts';
+import { clientId, clientSecret, isPublic, usesSecret } from '../protocol/client.ts';
 import {
-  clientId,
   clientMetadata,
-  clientSecret,
   encryptionDefaults,
-  isPublic,
   METADATA_MEMBERS,
-  usesSecret,
   type ClientMetadata,
   type ClientMetadataInput,
 } from '../protocol/client-metadata.ts';
 import { numericDate, secondsAfter } from '../protocol/numeric-date.ts';
 import { sectorOf } from '../protocol/sector.ts';
 import { formatScope, parseScope } from '../protocol/scope.ts';
+import { conflict } from '../protocol/write-error.ts';
 import * as logos from '../store/client-logos.ts';
 import * as clients from '../store/clients.ts';
-import { transact, type Trx } from '../store/db.ts';
+import type { MetadataColumn } from '../store/clients-table.ts';
+import { transact, type Trx } from '../store/postgres/db.ts';
 import * as grants from '../store/grants.ts';
-import { newId, sha256 } from '../store/handle.ts';
+import { newId, sha256 } from '../protocol/handle.ts';
 import * as notices from '../store/logout-notices.ts';
 import { fetchSector, requireOwnBackchannel, requireSameSector, requireSector, type Sector } from './sector.ts';
 
 export type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'fetch'>;
 
 /** A client as RFC 7591 §3.2.1 shows it. `client_secret` is there once, when it was made. */
-export type ClientDocument = Record<string, unknown> & { client_id: string; client_secret?: string };
-
-/** A client or a person has this id already. */
-export class ClientExists extends Error {}
+export type ClientDocument = Record<string, unknown> & {
+  client_id: string;
+  client_id_issued_at: number;
+  client_secret?: string;
+};
 
 /** A client to be made; without an id or a secret these are drawn. */
 export interface Registration {
@@ -51,19 +52,19 @@ export interface Owner {
 /** The owner of what is made at the command line or by the admin API. */
 export const OPERATORS: Owner = { registered_by: 'operator', registration_token_hash: null, software_statement: null };
 
-/** Creates a client. @throws ClientExists, ZodError for metadata that is not valid */
+/** Creates a client. @throws WriteError, ZodError for metadata that is not valid */
 export async function register(deps: Needs, registration: Registration, by: Actor, now: Date): Promise<ClientDocument> {
   const sector = await fetchSector(deps, registration.metadata, undefined, { trusted: true });
-  return transact(deps.db, (trx) => insertClient(deps, trx, registration, sector, OPERATORS, by, now));
+  return transact(deps.db, (trx) => insertClient(trx, deps, registration, sector, OPERATORS, by, now));
 }
 
 /** Seconds that servers' clocks may be apart: a token issued right after a change is not taken for one from before. */
 export const CLOCK_SKEW = 5;
 
-/** Creates a client in a transaction of the caller's. @throws ClientExists, ZodError */
+/** Creates a client whose sector was fetched before. @throws WriteError, ZodError */
 export async function insertClient(
-  deps: Needs,
   trx: Trx,
+  deps: Pick<Needs, 'config' | 'random'>,
   registration: Registration,
   sector: Sector | undefined,
   owner: Owner,
@@ -81,9 +82,10 @@ export async function insertClient(
   const tokens_since = secondsAfter(now, -CLOCK_SKEW);
   const since = { tokens_since, machine_tokens_since: tokens_since };
   const row = { ...columnsOf(metadata), ...owner, client_id, ...made, ...since };
-  if (!(await clients.insert(trx, row))) throw new ClientExists(client_id);
-  if (row.logo_uri !== null) await logos.want(trx, client_id, now);
-  if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
+  // A client or a person has this id.
+  if (!(await clients.insert(trx, row))) throw conflict(`the id ${client_id} is taken`);
+  if (row.logo_uri !== null) await logos.requestFetch(trx, client_id, now);
+  if (client_secret !== undefined) await addSecret(trx, deps, client_id, client_secret, now);
   const document = describeClient(row);
   await record(trx, { event: 'client_created', client_id, detail: changeOf(undefined, document) }, by, now);
   return withSecret(document, client_secret);
@@ -91,8 +93,8 @@ export async function insertClient(
 
 /** Replaces all metadata of a client, and gives it a secret when it now needs one. @throws ZodError */
 export async function replaceClient(
-  deps: Needs,
   trx: Trx,
+  deps: Pick<Needs, 'config' | 'random'>,
   present: clients.Client,
   document: ClientMetadataInput,
   sector: Sector | undefined,
@@ -107,7 +109,7 @@ export async function replaceClient(
   await change(trx, present, metadata, columns, now);
   const had = usesSecret(present) && present.secrets.length > 0;
   const client_secret = usesSecret(metadata) && !had ? newSecret(deps) : undefined;
-  if (client_secret !== undefined) await addSecret(deps, trx, client_id, client_secret, now);
+  if (client_secret !== undefined) await addSecret(trx, deps, client_id, client_secret, now);
   const written = describeClient({ ...present, ...columns });
   const detail = changeOf(describeClient(present), written);
   await record(trx, { event: 'client_updated', client_id, detail }, by, now);
@@ -132,16 +134,16 @@ async function change(
   if (losesProof(present, columns)) await clients.endMachineTokens(trx, client_id, now);
   await clients.update(trx, client_id, { ...columns, ...(moved && { logo_hash: null }) });
   if (moved) await logos.forget(trx, client_id);
-  // Also where it did not move: who saves a client again may have mended what we gave up on.
-  if (columns.logo_uri !== null) await logos.want(trx, client_id, now);
+  // Also where logo_uri stays: saving the client again retries a logo that was given up.
+  if (columns.logo_uri !== null) await logos.requestFetch(trx, client_id, now);
   if (columns.backchannel_logout_uri === null || sectorOf(present) !== sectorOf(metadata))
     await notices.forget(trx, client_id);
 }
 
-/** Is something by which the client proved who it is to prove that no more? */
+/** Does the client lose a secret or key that authenticated it until now? */
 function losesProof(before: clients.ClientRow, after: Columns): boolean {
-  const kept = after.jwks?.keys ?? [];
-  const lacks = before.jwks?.keys.some((key) => !kept.some((one) => isDeepStrictEqual(one, key))) ?? false;
+  const remaining = after.jwks?.keys ?? [];
+  const lacks = before.jwks?.keys.some((key) => !remaining.some((one) => isDeepStrictEqual(one, key))) ?? false;
   const moved = before.jwks_uri !== null && before.jwks_uri !== after.jwks_uri;
   return usesSecret(before) !== usesSecret(after) || lacks || moved;
 }
@@ -150,7 +152,7 @@ function losesProof(before: clients.ClientRow, after: Columns): boolean {
 const withSecret = (document: ClientDocument, client_secret: string | undefined): ClientDocument =>
   client_secret === undefined ? document : { ...document, client_secret, client_secret_expires_at: 0 };
 
-/** Replaces what is named; the rest stays. False when there is no such client. @throws ZodError */
+/** Changes what is named; the rest stays. Undefined when there is no such client. @throws ZodError */
 export async function updateClient(
   deps: Needs,
   client_id: string,
@@ -159,34 +161,26 @@ export async function updateClient(
   now: Date,
 ): Promise<ClientDocument | undefined> {
   const before = await clients.find(deps.db, client_id);
-  const changed = before && { ...metadataOf(before), ...changes };
+  if (!before) return undefined;
+  const document = { ...metadataOf(before), ...changes };
   // Who changes a client that registered itself does not make its address an operator's.
-  const trusted = before?.registered_by === 'operator';
-  const sector = changed && (await fetchSector(deps, changed, before, { trusted }));
+  const trusted = before.registered_by === 'operator';
+  const sector = await fetchSector(deps, document, before, { trusted });
   return transact(deps.db, async (trx) => {
     const present = await clients.findLocked(trx, client_id);
-    if (!present) return undefined;
-    const metadata = parseMetadata(deps, { ...metadataOf(present), ...changes }, present);
-    requireSector(metadata, present, sector);
-    const columns = { ...columnsOf(metadata), updated_at: now };
-    await change(trx, present, metadata, columns, now);
-    const written = describeClient({ ...present, ...columns });
-    const detail = changeOf(describeClient(present), written);
-    await record(trx, { event: 'client_updated', client_id, detail }, by, now);
-    return written;
+    return present && replaceClient(trx, deps, present, { ...metadataOf(present), ...changes }, sector, {}, by, now);
   });
 }
 
 /** Deletes a client and ends everything it was granted. */
-export const removeClient = (deps: Needs, client_id: string, by: Actor, now: Date): Promise<boolean> =>
-  transact(deps.db, async (trx) => {
-    const present = await clients.findLocked(trx, client_id);
-    if (!present) return false;
-    await clients.remove(trx, client_id);
-    return endClient(trx, client_id, by, now, describeClient(present));
-  });
+export async function removeClient(trx: Trx, client_id: string, by: Actor, now: Date): Promise<boolean> {
+  const present = await clients.findLocked(trx, client_id);
+  if (!present) return false;
+  await clients.remove(trx, client_id);
+  return endClient(trx, client_id, by, now, describeClient(present));
+}
 
-/** What follows from a client's deletion. */
+/** Ends everything that a deleted client was granted. */
 export async function endClient(
   trx: Trx,
   client_id: string,
@@ -224,8 +218,14 @@ function parseMetadata(
 export const newSecret = ({ random }: Pick<Deps, 'random'>): string => random(32).toString('base64url');
 
 /** Writes a secret down; returns its id. */
-export async function addSecret(deps: Needs, trx: Trx, client_id: string, secret: string, now: Date): Promise<string> {
-  const secret_id = newId(deps.random, 9);
+export async function addSecret(
+  trx: Trx,
+  { random }: Pick<Deps, 'random'>,
+  client_id: string,
+  secret: string,
+  now: Date,
+): Promise<string> {
+  const secret_id = newId(random, 9);
   await clients.addSecret(trx, {
     secret_id,
     client_id,
@@ -236,57 +236,14 @@ export async function addSecret(deps: Needs, trx: Trx, client_id: string, secret
   return secret_id;
 }
 
-const OPTIONAL = [
-  'client_name',
-  'client_uri',
-  'logo_uri',
-  'policy_uri',
-  'tos_uri',
-  'software_id',
-  'software_version',
-  'initiate_login_uri',
-  'token_endpoint_auth_signing_alg',
-  'jwks',
-  'jwks_uri',
-  'response_modes',
-  'default_max_age',
-  'default_acr_values',
-  'request_object_signing_alg',
-  'request_object_encryption_alg',
-  'request_object_encryption_enc',
-  'backchannel_logout_uri',
-  'frontchannel_logout_uri',
-  'id_token_encrypted_response_alg',
-  'id_token_encrypted_response_enc',
-  'userinfo_signed_response_alg',
-  'userinfo_encrypted_response_alg',
-  'userinfo_encrypted_response_enc',
-  'sector_identifier_uri',
-  'access_token_format',
-  'access_token_ttl',
-  'id_token_ttl',
-  'refresh_token_ttl',
-  'refresh_token_idle_ttl',
-  'id_token_claims',
-] as const satisfies ReadonlyArray<keyof ClientMetadata>;
+type Columns = Pick<clients.ClientRow, MetadataColumn>;
 
-type Columns = Omit<
-  clients.ClientRow,
-  | 'client_id'
-  | 'created_at'
-  | 'updated_at'
-  | 'last_used_at'
-  | 'logo_hash'
-  | 'disabled_at'
-  | 'tokens_since'
-  | 'machine_tokens_since'
-  | keyof Owner
->;
+const COLUMNS: readonly MetadataColumn[] = METADATA_MEMBERS.filter((name) => name !== 'response_types');
 
-/** Metadata as columns: absent optional members are null, scope is a list. */
-function columnsOf({ response_types: _response_types, scope, ...metadata }: ClientMetadata): Columns {
-  const absent = Object.fromEntries(OPTIONAL.map((name) => [name, metadata[name] ?? null]));
-  return { ...metadata, ...absent, ...encryptionDefaults(metadata), scope: parseScope(scope) } as Columns;
+/** Metadata as columns: absent members are null, scope is a list. */
+function columnsOf(metadata: ClientMetadata): Columns {
+  const columns = Object.fromEntries(COLUMNS.map((name) => [name, metadata[name] ?? null]));
+  return { ...columns, ...encryptionDefaults(metadata), scope: parseScope(metadata.scope) } as Columns;
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(METADATA_MEMBERS);

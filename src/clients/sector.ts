@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import type { ClientMetadata, ClientMetadataInput } from '../protocol/client-metadata.ts';
 import { backchannelProblem, sectorOf } from '../protocol/sector.ts';
 import type { ClientRow } from '../store/clients.ts';
-import type { Trx } from '../store/db.ts';
+import type { Trx } from '../store/postgres/db.ts';
 import * as grants from '../store/grants.ts';
 
 /** What was found at a sector_identifier_uri. */
@@ -16,8 +16,8 @@ export interface Sector {
   redirect_uris: ReadonlySet<string>;
 }
 
-/** What of a client that is there already need not be proven again. */
-interface Known {
+/** The sector of an existing client, which need not be proven again. */
+interface ProvenSector {
   sector_identifier_uri: string | null;
   redirect_uris: readonly string[];
 }
@@ -28,12 +28,12 @@ const document = z.array(z.string().max(2000)).max(1000);
 export async function fetchSector(
   { fetch }: Pick<Deps, 'fetch'>,
   { sector_identifier_uri, redirect_uris = [] }: ClientMetadataInput,
-  known: Known | undefined,
+  proven: ProvenSector | undefined,
   { trusted }: { trusted: boolean },
 ): Promise<Sector | undefined> {
   // What is malformed is refused when the metadata is parsed.
   if (typeof sector_identifier_uri !== 'string' || !sector_identifier_uri.startsWith('https://')) return undefined;
-  if (!Array.isArray(redirect_uris) || isKnown(sector_identifier_uri, redirect_uris, known)) return undefined;
+  if (!Array.isArray(redirect_uris) || isProven(sector_identifier_uri, redirect_uris, proven)) return undefined;
   try {
     const { status, media_type, text } = await fetch(sector_identifier_uri, { trusted });
     if (status !== 200) throw new Error(`${sector_identifier_uri} answered ${status}`);
@@ -48,17 +48,17 @@ export async function fetchSector(
 /** Refuses metadata whose sector does not list every redirect URI. @throws ZodError */
 export function requireSector(
   { sector_identifier_uri, redirect_uris }: ClientMetadata,
-  known: Known | undefined,
+  proven: ProvenSector | undefined,
   sector: Sector | undefined,
 ): void {
-  if (sector_identifier_uri === undefined || isKnown(sector_identifier_uri, redirect_uris, known)) return;
+  if (sector_identifier_uri === undefined || isProven(sector_identifier_uri, redirect_uris, proven)) return;
   // The client was changed while we fetched.
   if (sector?.sector_identifier_uri !== sector_identifier_uri) throw problem('was not fetched', sector_identifier_uri);
   const missing = redirect_uris.find((uri) => !sector.redirect_uris.has(uri));
   if (missing !== undefined) throw problem(`does not list ${missing}`, sector_identifier_uri);
 }
 
-/** Refuses an address that is told of sign-outs outside of the client's sector. @throws ZodError */
+/** Refuses a backchannel_logout_uri outside of the client's sector. @throws ZodError */
 export function requireOwnBackchannel(metadata: ClientMetadata, registered_by: 'operator' | 'self'): void {
   const { backchannel_logout_uri = null } = metadata;
   const message = backchannelProblem({ ...metadata, registered_by, backchannel_logout_uri });
@@ -68,7 +68,7 @@ export function requireOwnBackchannel(metadata: ClientMetadata, registered_by: '
   ]);
 }
 
-/** Refuses a change of who people are to a client that they have authorized. @throws ZodError */
+/** Refuses a change of sector, and so of every `sub`, to a client that people have authorized. @throws ZodError */
 export async function requireSameSector(
   trx: Trx,
   present: ClientRow,
@@ -86,8 +86,8 @@ export async function requireSameSector(
   throw new z.ZodRealError([{ code: 'custom', path: [member], message, input: metadata[member] }]);
 }
 
-const isKnown = (uri: string, redirect_uris: readonly string[], known: Known | undefined): boolean =>
-  known?.sector_identifier_uri === uri && redirect_uris.every((value) => known.redirect_uris.includes(value));
+const isProven = (uri: string, redirect_uris: readonly string[], proven: ProvenSector | undefined): boolean =>
+  proven?.sector_identifier_uri === uri && redirect_uris.every((value) => proven.redirect_uris.includes(value));
 
 const problem = (message: string, input: string): z.ZodError =>
   new z.ZodRealError([{ code: 'custom', path: ['sector_identifier_uri'], message, input }]);

@@ -1,7 +1,8 @@
-/** Software statements (RFC 7591 §2.3): what somebody we trust says of a client's software, signed. */
+/** Software statements (RFC 7591 §2.3): signed metadata about a client's software, by an issuer that the operator trusts. */
 import { decodeJwt, errors, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
+import { endpoints } from '../protocol/endpoint.ts';
 import { invalidSoftwareStatement, unapprovedSoftwareStatement } from '../protocol/error.ts';
 import { ASSERTION_ALGS, CLOCK_LEEWAY, joseProblem } from '../protocol/jwt-assertion.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
@@ -46,7 +47,9 @@ export async function verifyStatement(
       algorithms: [...ASSERTION_ALGS],
       issuer: iss,
       // RFC 7519 §4.1.3: whoever it names, we have to be among them.
-      ...('aud' in decodeJwt(statement as string) && { audience: [ISSUER, `${ISSUER}/register`] }),
+      ...('aud' in decodeJwt(statement as string) && {
+        audience: [ISSUER, `${ISSUER}${endpoints.registration_endpoint}`],
+      }),
       clockTolerance: CLOCK_LEEWAY,
       currentDate: now,
     });

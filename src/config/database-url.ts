@@ -1,10 +1,10 @@
 /** DATABASE_URL: a URL, in which several hosts may stand where one does (as libpq has it; URL itself does not). */
 
-/** What it says: one URL for each host, the same but for that. */
+/** A parsed DATABASE_URL: one URL for each host, otherwise the same. */
 export interface DatabaseAddress {
   urls: readonly [string, ...string[]];
-  /** What a host has to be to be used; undefined takes any. */
-  wants: 'read-write' | 'primary' | undefined;
+  /** What a host has to be (libpq's target_session_attrs); undefined takes any. */
+  requires: 'read-write' | 'primary' | undefined;
   user: string;
   password: string | undefined;
   /** For people: hosts and database, without who. */
@@ -18,7 +18,7 @@ const TARGET = 'target_session_attrs';
 
 const partsOf = (url: string) => PARTS.exec(url)?.groups;
 
-/** What is wrong with it, in words that have nothing of it in them. */
+/** The problem with a URL, in a sentence that quotes nothing of it, since it may hold a password. */
 export function databaseUrlProblem(url: string): string | undefined {
   if (!/^postgres(ql)?:\/\//.test(url)) return 'must be a postgres:// URL';
   const parts = partsOf(url);
@@ -47,7 +47,7 @@ export function addressOf(url: string): DatabaseAddress {
   const [, user = '', password] = /^([^:]*)(?::(.*))?$/.exec(who ?? '') ?? [];
   return {
     urls: urls as [string, ...string[]],
-    wants: target === 'read-write' || target === 'primary' ? target : undefined,
+    requires: target === 'read-write' || target === 'primary' ? target : undefined,
     user: decoded(user),
     password: password === undefined ? undefined : decoded(password),
     place: `${hosts}${path}`,

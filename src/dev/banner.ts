@@ -1,5 +1,6 @@
 /** What `npm start` prints: everything a first visit needs, in at most 20 lines. */
 import { styleText } from 'node:util';
+import { endpoints } from '../protocol/endpoint.ts';
 import { DEMO_M2M, DEMO_PASSWORD } from './seed.ts';
 
 export interface BannerProps {
@@ -24,7 +25,10 @@ export function banner({ issuer, authorization_url, data }: BannerProps): string
     styleText('cyan', authorization_url),
     '',
     'Or ask for a token as a service:',
-    styleText('cyan', `curl -s -u ${client_id}:${client_secret} -d grant_type=client_credentials ${issuer}/token`),
+    styleText(
+      'cyan',
+      `curl -s -u ${client_id}:${client_secret} -d grant_type=client_credentials ${issuer}${endpoints.token_endpoint}`,
+    ),
     '',
     styleText('dim', 'Stop with Ctrl+C. The demo accounts exist in development mode only.'),
     '',

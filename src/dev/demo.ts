@@ -4,6 +4,7 @@
  */
 import { decodeJwt } from 'jose';
 import type { Deps } from '../deps.ts';
+import { endpoints, pages } from '../protocol/endpoint.ts';
 import { invalidRequest, temporarilyUnavailable } from '../protocol/error.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import { challengeOf } from '../protocol/pkce.ts';
@@ -20,7 +21,7 @@ export function demoApplication({ config, secrets, fetch }: Needs): {
   callback(parameters: Parameters): Promise<(frame: Frame) => Html>;
 } {
   const { ISSUER } = config;
-  const redirect_uri = `${ISSUER}/demo/callback`;
+  const redirect_uri = `${ISSUER}${pages.demo_callback}`;
   // Derived, not stored: the link in the banner goes on working after a restart.
   const derived = (name: string): string => secrets.mac('demo', [name, ISSUER]).toString('base64url');
   const [code_verifier, state, nonce] = [derived('code_verifier'), derived('state'), derived('nonce')] as const;
@@ -36,7 +37,7 @@ export function demoApplication({ config, secrets, fetch }: Needs): {
       code_challenge: challengeOf(code_verifier),
       code_challenge_method: 'S256',
     });
-    return `${ISSUER}/authorize?${query.toString().replaceAll('+', '%20')}`;
+    return `${ISSUER}${endpoints.authorization_endpoint}?${query.toString().replaceAll('+', '%20')}`;
   };
 
   const callback = async (parameters: Parameters): Promise<(frame: Frame) => Html> => {
@@ -44,7 +45,7 @@ export function demoApplication({ config, secrets, fetch }: Needs): {
     if (parameters['state'] !== state) throw invalidRequest('state is not the one the demo sent');
     if (typeof code !== 'string')
       throw invalidRequest(`the server answered ${String(error)}: ${String(error_description)}`);
-    const answer = await fetch(`${ISSUER}/token`, {
+    const answer = await fetch(`${ISSUER}${endpoints.token_endpoint}`, {
       method: 'POST',
       trusted: true,
       headers: {
@@ -62,7 +63,7 @@ export function demoApplication({ config, secrets, fetch }: Needs): {
         `the token endpoint answered ${String(tokens['error'])}: ${String(tokens['error_description'])}`,
       );
     }
-    const userinfo = await fetch(`${ISSUER}/userinfo`, {
+    const userinfo = await fetch(`${ISSUER}${endpoints.userinfo_endpoint}`, {
       trusted: true,
       headers: { authorization: `Bearer ${access_token}` },
     });
@@ -73,8 +74,8 @@ export function demoApplication({ config, secrets, fetch }: Needs): {
         Object.entries(tokens).map(([name, value]) => [name, abbreviated(name, value)]),
       ),
       userinfo: userinfo.status === 200 ? (JSON.parse(userinfo.text) as Record<string, unknown>) : null,
-      again_url: `${ISSUER}/demo`,
-      logout_url: `${ISSUER}/logout`,
+      again_url: `${ISSUER}${pages.demo}`,
+      logout_url: `${ISSUER}${endpoints.end_session_endpoint}`,
     };
     return (frame) => demoPage({ frame, ...props });
   };

@@ -1,9 +1,10 @@
 /** The people, clients and API of development mode: made again at each start, for the issuer of the day. */
 import { register, updateClient } from '../clients/register.ts';
-import { putResource, putScope } from '../clients/scopes.ts';
+import { putApi } from '../clients/scopes.ts';
 import type { Deps } from '../deps.ts';
 import type { ClientMetadataInput } from '../protocol/client-metadata.ts';
 import { presets } from '../protocol/client-metadata.ts';
+import { pages } from '../protocol/endpoint.ts';
 import * as users from '../store/users.ts';
 import * as clients from '../store/clients.ts';
 import { createAccount } from '../users/accounts.ts';
@@ -11,21 +12,22 @@ import { createAccount } from '../users/accounts.ts';
 export const DEMO_PASSWORD = 'postern-demo';
 export const DEMO_WEB = { client_id: 'demo-web', client_secret: 'demo-web-secret' } as const;
 export const DEMO_M2M = { client_id: 'demo-m2m', client_secret: 'demo-m2m-secret' } as const;
-export const DEMO_RESOURCE = 'https://notes.example.test';
+const DEMO_RESOURCE = 'https://notes.example.test';
 
 const BY = { actor: 'dev' };
+
+const ALL = { claims: [], for_people: true, for_machines: true };
+/** The scopes of the demo's API. */
+const NOTES = {
+  'notes:read': { description: 'Read your notes', ...ALL },
+  'notes:write': { description: 'Write and delete your notes', ...ALL },
+};
 
 type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'fetch' | 'passwords'>;
 
 /** Seeds what is missing and brings the rest up to date; what people did with it stays. */
 export async function seed(deps: Needs, now: Date): Promise<void> {
-  for (const [name, description] of [
-    ['notes:read', 'Read your notes'],
-    ['notes:write', 'Write and delete your notes'],
-  ] as const) {
-    await putScope(deps, name, { description, claims: [], for_people: true, for_machines: true }, BY, now);
-  }
-  await putResource(deps, DEMO_RESOURCE, { name: 'Notes API', scope: ['notes:read', 'notes:write'] }, BY, now);
+  await putApi(deps, DEMO_RESOURCE, { name: 'Notes API', scopes: NOTES }, BY, now);
   for (const { client_id, client_secret, metadata } of demoClients(deps.config.ISSUER)) {
     const present = await clients.find(deps.db, client_id);
     if (present) await updateClient(deps, client_id, metadata, BY, now);
@@ -46,7 +48,7 @@ export async function seed(deps: Needs, now: Date): Promise<void> {
 function demoClients(
   ISSUER: string,
 ): Array<{ client_id: string; client_secret?: string; metadata: ClientMetadataInput }> {
-  const callback = `${ISSUER}/demo/callback`;
+  const callback = `${ISSUER}${pages.demo_callback}`;
   const person = 'openid profile email offline_access notes:read notes:write';
   return [
     {
@@ -56,7 +58,7 @@ function demoClients(
         client_name: 'Demo Web App',
         // The last one is Auth.js's, which cannot be chosen.
         redirect_uris: [callback, 'http://localhost:8080/callback', 'http://localhost:8080/auth/callback/postern'],
-        post_logout_redirect_uris: [`${ISSUER}/logout/done`, 'http://localhost:8080/'],
+        post_logout_redirect_uris: [`${ISSUER}${pages.logout_done}`, 'http://localhost:8080/'],
         scope: person,
       },
     },

@@ -7,10 +7,8 @@ import type { Deps } from '../deps.ts';
 import type { OAuthError } from '../protocol/error.ts';
 import { redact } from '../protocol/redaction.ts';
 import { append, type AuditRow } from '../store/audit-log.ts';
-import type { Db, Trx } from '../store/db.ts';
+import type { Db, Trx } from '../store/postgres/db.ts';
 import type { Change } from './change.ts';
-
-export { changeOf } from './change.ts';
 
 /** Who asked, as far as the door can tell. */
 export interface Requester {
@@ -111,14 +109,14 @@ export function logIssued(
   log.info({ event: 'token_issued', request_id: by.request_id, ...issued }, 'token issued');
 }
 
-/** The log line of a refusal: what the caller was told, and what only we know. */
+/** The log line of a refusal: the error as it was answered, and its internal cause. */
 export function logRefused({ log, metrics }: Needs, request_id: string, refusal: OAuthError, client_id?: string): void {
   const { error, error_description, cause, failed } = refusal;
   metrics.refused(error, failed.check);
   const why = cause instanceof Error ? cause.message : cause;
-  const said = { error, error_description: redact(error_description), check: failed.check };
+  const answered = { error, error_description: redact(error_description), check: failed.check };
   log.info(
-    { event: 'refused', request_id, client_id, ...said, cause: typeof why === 'string' ? redact(why) : undefined },
+    { event: 'refused', request_id, client_id, ...answered, cause: typeof why === 'string' ? redact(why) : undefined },
     'refused',
   );
 }
@@ -132,6 +130,6 @@ export function logProblem(
 ): void {
   const { check } = failed;
   metrics.refused(error, check);
-  const said = { error, error_description: redact(error_description), check };
-  log.info({ event: 'refused', request_id, client_id, ...said }, 'refused');
+  const answered = { error, error_description: redact(error_description), check };
+  log.info({ event: 'refused', request_id, client_id, ...answered }, 'refused');
 }

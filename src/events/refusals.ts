@@ -7,8 +7,8 @@ import { clauseOf } from '../protocol/check.ts';
 import type { Explanation } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { printable, redact } from '../protocol/redaction.ts';
-import { isUnavailable, type Db } from '../store/db.ts';
-import { bucketOf } from '../store/handle.ts';
+import { isUnavailable, type Db } from '../store/postgres/db.ts';
+import { bucketOf } from '../protocol/handle.ts';
 import * as store from '../store/refusals.ts';
 import type { Requester } from './index.ts';
 
@@ -20,7 +20,7 @@ export interface RefusedRequest extends Requester {
   status: number;
   /** What the caller calls the request. */
   caller_request_id?: string | undefined;
-  /** Who it said it was, unproven: kept where there is such a client. */
+  /** The client_id of the request, unproven: stored only where there is such a client. */
   claimed?: string | undefined;
 }
 
@@ -65,6 +65,8 @@ const UNREMARKABLE: ReadonlySet<string> = new Set(['authorization_pending']);
 export function createRefusals(db: Db, limits: Limits): Refusals {
   const { retention, waiting: most = WAITING, a_minute = A_MINUTE } = limits;
   const waiting: store.NewRefusal[] = [];
+  /** Batches that somebody else writes at this moment: what is in them is not written yet. */
+  const underWay = new Set<Promise<void>>();
   let minute = { number: 0, kept: 0, lanes: new Map<string, number>(), dropped: 0 };
 
   const rowOf = (now: Date, row: Omit<store.NewRefusal, 'expires_bucket' | 'at'>): store.NewRefusal => ({
@@ -78,9 +80,9 @@ export function createRefusals(db: Db, limits: Limits): Refusals {
     const number = Math.floor(now.getTime() / 60_000);
     if (number === minute.number && !over) return;
     // While nothing can be written the number waits, too, and grows in place.
-    const told = minute.dropped > 0 && (over || waiting.length < most);
-    if (told) waiting.push(rowOf(now, { network: '', dropped: minute.dropped }));
-    minute = { number, kept: 0, lanes: new Map(), dropped: told ? 0 : minute.dropped };
+    const isWritten = minute.dropped > 0 && (over || waiting.length < most);
+    if (isWritten) waiting.push(rowOf(now, { network: '', dropped: minute.dropped }));
+    minute = { number, kept: 0, lanes: new Map(), dropped: isWritten ? 0 : minute.dropped };
   };
 
   /** The lanes cannot outgrow what a minute keeps: a refusal over a limit opens none. */
@@ -96,13 +98,17 @@ export function createRefusals(db: Db, limits: Limits): Refusals {
     turn(now);
     // Taken out first: two that flush at once write each row once.
     const batch = waiting.splice(0, BATCH);
+    const written = store.insert(db, batch);
+    underWay.add(written);
     try {
-      await store.insert(db, batch);
+      await written;
     } catch (error) {
       // Rows that the database does not take would be in the way for ever.
       if (isUnavailable(error)) waiting.unshift(...batch);
       else minute.dropped += batch.length;
       throw error;
+    } finally {
+      underWay.delete(written);
     }
     return batch.length;
   };
@@ -122,14 +128,14 @@ export function createRefusals(db: Db, limits: Limits): Refusals {
         return;
       }
       const { error, error_description } = refusal;
-      const said = { error, error_description: redact(error_description), check, expected, received };
+      const why = { error, error_description: redact(error_description), check, expected, received };
       const who = { client_id, claimed, sub };
-      waiting.push(rowOf(now, { request_id, caller_request_id, ...who, ip, network, method, route, status, ...said }));
+      waiting.push(rowOf(now, { request_id, caller_request_id, ...who, ip, network, method, route, status, ...why }));
     },
     flush,
     async close(now) {
       turn(now, true);
-      while ((await flush(now)) > 0);
+      while ((await flush(now)) > 0 || underWay.size > 0) await Promise.allSettled(underWay);
     },
   };
 }
@@ -149,7 +155,7 @@ export function explained(
 }
 
 /** A cause in words; of one that is a chain, the last. */
-export function reasonOf(cause: unknown): string | undefined {
+function reasonOf(cause: unknown): string | undefined {
   if (cause instanceof Error) return cause.message;
   return typeof cause === 'string' ? cause : undefined;
 }

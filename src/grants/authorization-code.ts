@@ -1,20 +1,20 @@
-/** grant_type=authorization_code (RFC 6749 §4.1.3, RFC 7636 §4.5). */
+/**
+ * grant_type=authorization_code (RFC 6749 §4.1.3, RFC 7636 §4.5): a code is redeemed once, by the client it was issued to, with
+ * the redirect_uri of its request and the verifier of its challenge. Its refusals are rows in refusals.ts.
+ */
 import { z } from 'zod';
-import { isPublic } from '../protocol/client-metadata.ts';
-import { rowOf } from '../events/index.ts';
-import { invalidGrant, invalidScope, invalidTarget, type Explanation, type OAuthError } from '../protocol/error.ts';
-import { parseVerifier } from '../protocol/pkce.ts';
+import { isPublic } from '../protocol/client.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import { kindOf, listOf } from '../protocol/redaction.ts';
+import { parseVerifier } from '../protocol/pkce.ts';
 import { isRegisteredRedirectUri } from '../protocol/redirect-uri.ts';
 import { narrowResource, parseResource } from '../protocol/resource.ts';
 import * as authorizationCodes from '../store/authorization-codes.ts';
-import * as grants from '../store/grants.ts';
-import { readHandle } from '../store/handle.ts';
-import { drawRefreshToken } from '../tokens/prepare.ts';
-import { membershipsWanted } from '../tokens/memberships.ts';
+import { readHandle } from '../protocol/handle.ts';
 import type { Authorization } from '../tokens/authorization.ts';
-import { authorizationOf, closed, ended, openScopes, UNPROVEN, type Grant, type GrantContext } from './grant.ts';
+import { membershipRules } from '../tokens/memberships.ts';
+import { drawRefreshToken } from '../tokens/prepare.ts';
+import { authorizationOf, openScopes, revokeReused, type PersonGrant } from './grant.ts';
+import { closedRefusal, codeRefusals, refuse } from './refusals.ts';
 
 const parameters = z.object({
   code: z.string(),
@@ -23,156 +23,60 @@ const parameters = z.object({
   resource: z.array(z.string()).optional(),
 });
 
-export const authorizationCode: Grant<z.infer<typeof parameters>> = {
+export const authorizationCode: PersonGrant<z.infer<typeof parameters>> = {
+  owner: 'person',
   parameters,
-  async read(context, { code, redirect_uri, code_verifier, resource: sent }) {
-    const { deps, client, known, now } = context;
-    const code_challenge = parseVerifier(code_verifier) ?? null;
-    const resource = parseResource(sent);
-    const key = readHandle(code);
-    if (!key) throw invalidGrant(DESCRIPTION.unknown, { cause: 'not a code of ours', ...unknownCode(code) });
+  async read(context, sent) {
+    const { deps, client, rules, now } = context;
+    const { redirect_uri } = sent;
+    // RFC 7636 §4.6: the challenge that this verifier answers.
+    const code_challenge = parseVerifier(sent.code_verifier) ?? null;
+    const resource = parseResource(sent.resource);
+    const code = readHandle(sent.code);
+    if (!code) throw refuse(codeRefusals.unknown, { cause: 'not a code of ours' }, { request: { sent } });
 
-    const refresh = drawRefreshToken(deps, client, key.expires_bucket, now);
-    // Where a client has lost an address, what went there is nobody's to redeem.
-    const isRegistered = isRegisteredRedirectUri(redirect_uri, client.redirect_uris, client.application_type);
+    const refresh_token = drawRefreshToken(deps, client, code.expires_bucket, now);
+    // What has to match, and what is issued if it does: the store compares and spends in one statement.
     const redemption = {
-      code: key,
+      code,
       client_id: client.client_id,
       proven: !isPublic(client),
       redirect_uri,
       code_challenge,
       resource,
       open_scopes: openScopes(context, resource),
-      refresh_token: refresh,
-      memberships: membershipsWanted(known),
+      refresh_token,
+      memberships: membershipRules(rules),
       retried_after: secondsAfter(now, -deps.config.REFRESH_TOKEN_RETRY_WINDOW),
     };
+    // A code that was sent to an address which the client has lost since may be in somebody else's hands.
+    const isRegistered = isRegisteredRedirectUri(redirect_uri, client.redirect_uris, client.application_type);
     const authorized = (granted: authorizationCodes.GrantedByCode | undefined): Authorization | undefined =>
       granted &&
       authorizationOf(context, granted, {
         scope: granted.scope,
         resource: narrowResource(resource, granted.resource),
         nonce: granted.nonce,
-        refresh_token: refresh?.refresh_token,
+        refresh_token: refresh_token?.refresh_token,
       });
     return {
       resource,
       spend: async (spending) =>
         isRegistered ? authorized(await authorizationCodes.redeem(deps.db, redemption, spending, now)) : undefined,
-      look: async () =>
-        isRegistered ? authorized(await authorizationCodes.look(deps.db, redemption, now)) : undefined,
-      refusal: () => refusal(context, redemption, { code, code_verifier }),
+      preview: async () =>
+        isRegistered ? authorized(await authorizationCodes.preview(deps.db, redemption, now)) : undefined,
+      async refusal() {
+        const request = { ...redemption, sent, redirect_uris: client.redirect_uris, now };
+        const found = await authorizationCodes.explain(deps.db, redemption, now);
+        if (!found) return refuse(codeRefusals.unknown, { cause: 'unknown' }, { request });
+        const { why, grant_id, sub, scope } = found;
+        if (why === 'ready') return isRegistered ? undefined : refuse(codeRefusals.redirect_uri_lost, {}, { request });
+        // RFC 6749 §4.1.2: the authorization ends. A replay is an alarm; `repeated` came so soon that the client may never
+        // have had the answer, and asks for a new code.
+        if (why === 'replay' || why === 'repeated') await revokeReused(context, grant_id, `code_${why}`);
+        const closed = why === 'scope' ? closedRefusal(context, scope) : undefined;
+        return closed ?? refuse(codeRefusals[why], { cause: why, sub }, { request, found });
+      },
     };
   },
-};
-
-type Reason = Exclude<authorizationCodes.CodeRefusal, 'ready'>;
-
-/** For the caller: whether a code exists, or whose it is, is nobody else's affair. */
-const DESCRIPTION: Record<Reason, string> = {
-  unknown: 'the code is not valid',
-  other_client: 'the code is not valid',
-  unproven: 'the code is for a client that proves who it is',
-  redirect_uri: 'redirect_uri is not the one of the authorization request',
-  code_verifier: 'code_verifier does not answer the code_challenge',
-  replay: 'the code was used before; everything it gave is revoked',
-  repeated: 'the code was used before; everything it gave is revoked',
-  expired: 'the code has expired',
-  revoked: 'the authorization has ended',
-  resource: 'a requested resource was not granted',
-  scope: 'the requested resource knows nothing of the granted scope',
-};
-
-/** What the client sent that only its kind may be kept of. */
-interface Presented {
-  code: string;
-  code_verifier: string | undefined;
-}
-
-/** Names the reason of a failed claim; a replay ends what the code gave. */
-async function refusal(
-  context: GrantContext,
-  redemption: authorizationCodes.Redemption,
-  presented: Presented,
-): Promise<OAuthError | undefined> {
-  const { deps, client, by, now } = context;
-  const found = await authorizationCodes.explain(deps.db, redemption, now);
-  if (!found) return invalidGrant(DESCRIPTION.unknown, { cause: 'unknown', ...unknownCode(presented.code) });
-  const { why, grant_id, sub } = found;
-  if (why === 'ready') return lostAddress(context, redemption);
-  if (why === 'replay' || why === 'repeated') {
-    // RFC 6749 §4.1.2. An alarm, unless it came so soon that its client may not have had an answer: then nobody holds what
-    // ends here, and the client asks for a new code.
-    const event = { event: `code_${why}`, client_id: client.client_id, detail: { gid: grant_id } } as const;
-    await grants.revokeNoting(deps.db, grant_id, client.client_id, event.event, rowOf(event, by, now), now);
-  }
-  const detail = { cause: why, sub, ...EXPLANATION[why](found, redemption, presented, now) };
-  if (why === 'scope') return closed(context, found.scope) ?? invalidScope(DESCRIPTION[why], detail);
-  return why === 'resource' ? invalidTarget(DESCRIPTION[why], detail) : invalidGrant(DESCRIPTION[why], detail);
-}
-
-/** The refusal of a code whose redirect URI its client has lost; undefined where it has not. */
-function lostAddress(
-  { client }: GrantContext,
-  { redirect_uri }: authorizationCodes.Redemption,
-): OAuthError | undefined {
-  if (isRegisteredRedirectUri(redirect_uri, client.redirect_uris, client.application_type)) return undefined;
-  const expected = listOf(client.redirect_uris);
-  const detail = { check: 'code_redirect_uri', expected, received: redirect_uri } as const;
-  return invalidGrant('redirect_uri is not registered for this client any more', detail);
-}
-
-const unknownCode = (code: string): Explanation => ({
-  check: 'code',
-  expected: 'a code of this server, not older than its authorization can live',
-  received: kindOf(code),
-});
-
-const usedBefore = ({ used_at }: authorizationCodes.FoundCode): Explanation => ({
-  check: 'code_replay',
-  expected: 'a code that nobody redeemed before',
-  received: `a code redeemed at ${used_at?.toISOString()}`,
-});
-
-/** For the operator: what would have passed, and what came instead. */
-const EXPLANATION: Record<
-  Reason,
-  (found: authorizationCodes.FoundCode, asked: authorizationCodes.Redemption, sent: Presented, now: Date) => Explanation
-> = {
-  unknown: (_found, _asked, { code }) => unknownCode(code),
-  unproven: () => UNPROVEN,
-  other_client: ({ client_id }, asked) => ({
-    check: 'code_client',
-    expected: `client ${client_id}, to whom the code was issued`,
-    received: `client ${asked.client_id}`,
-  }),
-  redirect_uri: ({ redirect_uri }, asked) => ({
-    check: 'code_redirect_uri',
-    expected: redirect_uri,
-    received: asked.redirect_uri,
-  }),
-  code_verifier: ({ has_challenge }, _asked, { code_verifier }) => ({
-    check: 'code_verifier',
-    expected: has_challenge ? 'the verifier of the code_challenge' : 'none, since there was no code_challenge',
-    received:
-      code_verifier === undefined ? 'none' : `a verifier of ${code_verifier.length} characters for another challenge`,
-  }),
-  replay: usedBefore,
-  repeated: usedBefore,
-  expired: ({ expires_at }, _asked, _sent, now) => ({
-    check: 'code_expiry',
-    expected: `redeemed before ${expires_at.toISOString()}`,
-    received: `redeemed at ${now.toISOString()}`,
-  }),
-  revoked: ended,
-  resource: ({ resource }, asked) => ({
-    check: 'resource',
-    expected: listOf(resource),
-    received: listOf(asked.resource),
-  }),
-  scope: ({ scope }, asked) => ({
-    check: 'scope',
-    expected: `of what the resource knows, one: ${listOf(asked.open_scopes)}`,
-    received: `granted: ${listOf(scope)}`,
-  }),
 };

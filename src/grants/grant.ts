@@ -1,19 +1,18 @@
-/** What a grant is given and what it must return. */
+/** The interface of a grant: what the token endpoint hands to it, and what it must return. */
 import type { z } from 'zod';
 import type { Deps } from '../deps.ts';
-import type { Requester } from '../events/index.ts';
+import { rowOf, type Requester } from '../events/index.ts';
 import type { Client } from '../store/clients.ts';
-import { invalidGrant, type Explanation, type OAuthError } from '../protocol/error.ts';
-import { listOf } from '../protocol/redaction.ts';
+import type { OAuthError } from '../protocol/error.ts';
 import { scopesOpenAt } from '../protocol/resource.ts';
-import { scopeOpenTo } from '../protocol/scope.ts';
-import type { GrantedToPerson, Spending } from '../store/granted.ts';
-import type { Grant as StoredGrant } from '../store/grants.ts';
+import { OPENID } from '../protocol/scope.ts';
+import type { Spending } from '../store/spending.ts';
+import * as grants from '../store/grants.ts';
 import type { Authorization } from '../tokens/authorization.ts';
-import type { Known } from '../tokens/terms.ts';
+import { openTo, type Rules } from '../tokens/rules.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { sectorOfGrant } from '../protocol/sector.ts';
-import { claimsFor, claimsOpenedBy, requestedClaims } from '../users/claims.ts';
+import { claimsFor, requestedClaims } from '../users/claims.ts';
 import { membershipsAt, membershipsFor } from '../tokens/memberships.ts';
 
 export type GrantDeps = Pick<
@@ -26,96 +25,89 @@ export interface GrantContext {
   deps: GrantDeps;
   client: Client;
   /** The scopes and resources there are: read before anything is spent. */
-  known: Known;
+  rules: Rules;
   by: Requester;
   now: Date;
 }
 
-/** One way to obtain tokens: its parameters, and what is presented with them. It never sees HTTP. */
-export interface Grant<P> {
+/** A way to obtain tokens for a person: by what proves that they agreed, which is spent. It never sees HTTP. */
+export interface PersonGrant<P> {
+  owner: 'person';
   parameters: z.ZodType<P>;
   /** Reads what was presented, and spends nothing of it. @throws OAuthError */
   read(context: GrantContext, parameters: P): Promise<Presented>;
 }
 
-/** What a request presents: `give` asks it these things, in its order. */
+/** The same for a client that acts for itself: nothing is spent, and no ID token is about anybody. */
+export interface MachineGrant<P> {
+  owner: 'machine';
+  parameters: z.ZodType<P>;
+  /** What the client may have. @throws OAuthError */
+  read(context: GrantContext, parameters: P): Promise<Authorization>;
+}
+
+/** One way to obtain tokens. */
+export type Grant<P> = PersonGrant<P> | MachineGrant<P>;
+
+/** What a request presented, a code for example: the calls that `spendAndIssue` makes on it, in their order. */
 export interface Presented {
-  /** For which resources: none when that is to be all that was granted. */
+  /** The resources asked for (RFC 8707 §2.2); empty means all that were granted. */
   resource: readonly string[];
-  /** Spends it, and writes all that it gives, in one statement. Undefined when nothing was spent. */
+  /** Spends it and writes all that is issued for it, in one statement. Undefined when nothing was spent. */
   spend(spending: Spending): Promise<Authorization | undefined>;
-  /** What it would give; undefined when that is nothing. Spends nothing, and decides nothing: `spend` looks again. */
-  look(): Promise<Authorization | undefined>;
-  /** What was spent before and may be given once more, where there is such a thing. @throws OAuthError */
-  again?(): Promise<Authorization | undefined>;
-  /** Why nothing was spent; undefined when nothing stands in the way any more. */
+  /** What `spend` would return. It spends nothing and decides nothing: `spend` checks everything again. */
+  preview(): Promise<Authorization | undefined>;
+  /** The answer of an earlier request, where the grant lets a client that lost it ask once more. @throws OAuthError */
+  repeat?(): Promise<Authorization | undefined>;
+  /** Why nothing was spent; undefined when it could be spent by now, and is worth another try. */
   refusal(): Promise<OAuthError | undefined>;
 }
 
-/** Why a grant gives nothing any more. */
-export const ended = ({
-  revoked_at,
-  revoked_for,
-}: Partial<Pick<StoredGrant, 'revoked_at' | 'revoked_for'>>): Explanation => ({
-  check: 'authorization',
-  expected: 'an authorization that lives',
-  received: revoked_at ? `one that ended at ${revoked_at.toISOString()}: ${revoked_for}` : 'one that has expired',
-});
-
-type Today = Pick<GrantContext, 'client' | 'known'>;
-
-/** What the client could be given today for a person: what was taken from it, or closed for people, is not given again. */
-const openTo = ({ client, known }: Today): string[] => scopeOpenTo(client, known.scopes, 'person');
-
-/** Of these a grant must have one, for these resources, for anything to be given. */
-export function openScopes(today: Today, resource: readonly string[]): string[] {
-  const there = scopesOpenAt(resource, today.known);
-  const open = openTo(today);
-  return there === null ? open : open.filter((name) => there.includes(name));
-}
-
 /**
- * The refusal of a grant of which the client may have nothing today: another authorization is what it needs (RFC 6749 §5.2).
- * Undefined where it may.
+ * Ends the authorization of a code or refresh token that came a second time, and writes down why: of those who have it, one
+ * may have stolen it (RFC 6749 §4.1.2, RFC 9700 §4.14.2).
  */
-export function closed(today: Today, granted: readonly string[]): OAuthError | undefined {
-  const open = openTo(today);
-  if (granted.some((name) => open.includes(name))) return undefined;
-  const detail = {
-    check: 'scope',
-    expected: `of ${listOf(open)}, one`,
-    received: `granted: ${listOf(granted)}`,
-  } as const;
-  return invalidGrant('nothing that was granted is open to this client any more', { cause: 'closed', ...detail });
+export function revokeReused(
+  { deps, client: { client_id }, by, now }: GrantContext,
+  grant_id: string,
+  event: 'code_replay' | 'code_repeated' | 'refresh_token_reuse',
+): Promise<void> {
+  const row = rowOf({ event, client_id, detail: { gid: grant_id } }, by, now);
+  return grants.revokeWithEvent(deps.db, grant_id, client_id, event, row, now);
 }
 
-/** What was granted to a client that had to prove who it is, presented by its name alone since that is all it has to show. */
-export const UNPROVEN: Explanation = {
-  check: 'confidential_client',
-  expected: 'the client with its secret or key, as when this was granted',
-  received: 'token_endpoint_auth_method none',
-};
+type ClientAndRules = Pick<GrantContext, 'client' | 'rules'>;
+
+/** The scope that the client may have for a person now: what was taken from it, or closed to people, is not granted again. */
+const openNow = ({ client, rules }: ClientAndRules): readonly string[] => openTo(client, rules, 'person');
+
+/** The scopes open to the client at these resources. A grant that holds none of them is refused before it is spent. */
+export function openScopes(context: ClientAndRules, resource: readonly string[]): readonly string[] {
+  const atResource = scopesOpenAt(resource, context.rules);
+  const open = openNow(context);
+  return atResource === null ? open : open.filter((name) => atResource.includes(name));
+}
 
 /** The Authorization of a person's grant. */
 export function authorizationOf(
-  { client, known }: Today,
-  granted: GrantedToPerson,
+  { client, rules }: ClientAndRules,
+  granted: grants.GrantedToPerson,
   narrowed: Pick<Authorization, 'scope' | 'resource' | 'refresh_token'> & { nonce: string | null },
 ): Authorization {
   const { resource, nonce, refresh_token } = narrowed;
   const { grant_id, sub, sid, auth_time, acr, amr, created_at, expires_at } = granted;
-  const { scopes, resources } = known;
-  // A scope that was made again meanwhile is another one than what was granted; a token of its first second is told from it
-  // by its time, a grant by not having it.
+  const { scopes, resources } = rules;
+  // A scope that was deleted and made again under its name is not the one that was granted.
   const isOlder = (name: string): boolean => {
     const since = scopes.get(name)?.since ?? null;
     return since !== null && created_at < secondsAfter(since, -1);
   };
-  const open = openTo({ client, known }).filter((name) => !isOlder(name));
+  const open = openNow({ client, rules }).filter((name) => !isOlder(name));
   const scope = narrowed.scope.filter((name) => open.includes(name));
-  const told = { ...granted, ...membershipsFor(client, granted, resources) };
-  const claims = claimsFor(told, scope, scopes);
-  const requested_claims = requestedClaims(told, granted.requested_claims?.id_token, claimsOpenedBy(open, scopes));
+  const person = { ...granted, ...membershipsFor(client, granted, resources) };
+  // Only an ID token carries them, and without openid there is none.
+  const claims = scope.includes(OPENID) ? claimsFor(person, scope, scopes) : {};
+  const requested_claims = requestedClaims(person, granted.requested_claims?.id_token, open, scopes);
   const access_token_claims = membershipsAt(resource, granted, resources);
   return {
     client,

@@ -4,9 +4,10 @@
  */
 import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { Deps } from '../deps.ts';
+import { atAdminApi } from '../protocol/admin-api.ts';
 import { OAuthError } from '../protocol/error.ts';
-import { isBelow } from './admin/elsewhere.ts';
 import { HEALTH } from './ops.ts';
 
 type Configured = Pick<Deps['config'], 'ALLOWED_HOSTS' | 'ISSUER'>;
@@ -23,15 +24,22 @@ export function ourHosts(
   const names = new Set(
     [new URL(ISSUER).host, ...ALLOWED_HOSTS, ...more].map((host) => nameIn(isIP(host) === 6 ? `[${host}]` : host)),
   );
+  // Nearly every request names the same one.
+  const known = new LRUCache<string, boolean>({ max: 100 });
   return (host) => {
     // No browser leaves it out.
     if (host === undefined) return true;
-    const name = nameIn(host);
-    if (name === undefined) return false;
-    if (names.has(name) || name === 'localhost' || name.endsWith('.localhost')) return true;
-    if (isIP(name) === 0) return open && !name.includes('.');
-    return open || name === '::1' || name.startsWith('127.');
+    let isOurs = known.get(host);
+    if (isOurs === undefined) known.set(host, (isOurs = isAmong(nameIn(host), names, open)));
+    return isOurs;
   };
+}
+
+function isAmong(name: string | undefined, ours: ReadonlySet<string | undefined>, open: boolean): boolean {
+  if (name === undefined) return false;
+  if (ours.has(name) || name === 'localhost' || name.endsWith('.localhost')) return true;
+  if (isIP(name) === 0) return open && !name.includes('.');
+  return open || name === '::1' || name.startsWith('127.');
 }
 
 /** Lower case, without port, brackets and the dot of the root; undefined where it is no host. */
@@ -49,11 +57,12 @@ function nameIn(host: string): string | undefined {
 export function hostsOfOurs(app: FastifyInstance, { config }: Pick<Deps, 'config'>): void {
   const isDevelopment = config.mode === 'dev';
   const isOurs = ourHosts(config, { open: !isDevelopment || config.EXPOSE_DEVELOPMENT });
+  const isAdminApi = atAdminApi(config.ISSUER);
   app.addHook('onRequest', (request, _reply, done) => {
     const { host } = request.headers;
     // By the route: an address can be written in many ways, and end in whatever its query says.
     const url = request.routeOptions.url ?? '';
-    const matters = isDevelopment ? !HEALTH.some((path) => url.endsWith(path)) : isBelow({ config }, { raw: { url } });
+    const matters = isDevelopment ? !HEALTH.some((path) => url.endsWith(path)) : isAdminApi(url);
     if (!matters || isOurs(host)) return done();
     done(
       new OAuthError('misdirected_request', 'this server does not go by that host; ALLOWED_HOSTS names more of them', {

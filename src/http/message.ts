@@ -2,9 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import { invalidRequest, type OAuthError } from '../protocol/error.ts';
 
-/** Of these Node keeps the first and drops the rest, where whoever stands before us may have read the last. */
-const SINGLE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type']);
-const LENGTHS: ReadonlySet<number> = new Set([...SINGLE].map((name) => name.length));
+/** Of these Node keeps the first and drops the rest, where whoever stands before us may have read the last. No two are of one length. */
+const SINGLE = ['host', 'authorization', 'content-type'];
+const BY_LENGTH: ReadonlyArray<string | undefined> = Array.from({ length: 32 }, (_, length) =>
+  SINGLE.find((name) => name.length === length),
+);
 
 /** A name or an address, and a port (RFC 9110 §7.2, RFC 3986 §3.2.2). */
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\dA-Fa-f:.]+\])(?::\d{0,5})?$/;
@@ -33,16 +35,17 @@ export function requireHttp(app: FastifyInstance): void {
 }
 
 function headerProblem(rawHeaders: readonly string[], host: string | undefined): OAuthError | undefined {
-  const seen = new Set<string>();
+  // One bit for each length.
+  let seen = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const raw = rawHeaders[i]!;
-    if (!LENGTHS.has(raw.length)) continue;
-    const name = raw.toLowerCase();
-    if (!SINGLE.has(name)) continue;
+    const name = BY_LENGTH[raw.length];
+    if (name === undefined || raw.toLowerCase() !== name) continue;
+    const bit = 1 << name.length;
     // RFC 9112 §3.2, RFC 9110 §5.3.
-    if (seen.has(name))
+    if ((seen & bit) !== 0)
       return invalidRequest(`the header ${name} came twice`, { check: 'http', expected: `one ${name}` });
-    seen.add(name);
+    seen |= bit;
   }
   return host === undefined || HOST.test(host)
     ? undefined

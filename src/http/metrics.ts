@@ -8,9 +8,9 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../deps.ts';
 import { secondsUntil } from '../protocol/numeric-date.ts';
-import { poolState } from '../store/db.ts';
+import { poolState } from '../store/postgres/db.ts';
 import { outstanding } from '../store/logout-notices.ts';
-import { overdueSince } from '../store/sweep.ts';
+import { overdueSince } from '../store/postgres/sweep.ts';
 import { ourHosts } from './host.ts';
 
 type Sources = Parameters<Deps['metrics']['watch']>[0];
@@ -20,7 +20,7 @@ type Needs = Pick<Deps, 'clock' | 'db' | 'keys' | 'log' | 'metrics' | 'passwords
 /** Milliseconds that a scrape waits for the database; then it is said to be away. */
 const PATIENCE_MS = 1000;
 /** Seconds for which the database is not asked again, however many scrape. */
-const KEEP = 10;
+const KEEP_S = 10;
 const MAX_CONNECTIONS = 16;
 const TIMEOUT_MS = 10_000;
 
@@ -62,7 +62,7 @@ function sparing(
 ): () => Promise<Backlog> {
   let last: { at: number; value: Promise<Backlog>; settled: boolean } | undefined;
   return () => {
-    if (!last || (last.settled && clock() - last.at >= KEEP * 1000)) {
+    if (!last || (last.settled && clock() - last.at >= KEEP_S * 1000)) {
       const current = { at: clock(), value: Promise.resolve<Backlog>(undefined), settled: false };
       current.value = read()
         .catch((error: unknown) => {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { sha256 } from '../store/handle.ts';
+import { sha256 } from '../protocol/handle.ts';
 
 /** Where a request comes from. */
 export interface Peer {
@@ -22,20 +22,20 @@ const peers = new LRUCache<string, Peer>({ max: 1000 });
  * what it tells is a lane of its own there: no stranger shares one with everybody whose address cannot be read.
  */
 export function peerOf({ ip, ips = [ip] }: Pick<FastifyRequest, 'ip' | 'ips'>): Peer {
-  const said = ips.at(-1) ?? '';
-  const known = peers.get(said);
+  const hop = ips.at(-1) ?? '';
+  const known = peers.get(hop);
   if (known) return known;
-  const address = addressIn(said);
-  if (address === undefined) return peerBehind(ips, said);
+  const address = addressIn(hop);
+  if (address === undefined) return peerBehind(ips, hop);
   const peer = { ip: address, network: addressPrefix(address), source: address };
-  peers.set(said, peer);
+  peers.set(hop, peer);
   return peer;
 }
 
-function peerBehind(ips: readonly string[], said: string): Peer {
-  const ip = ips.flatMap((hop) => addressIn(hop) ?? []).at(-1) ?? 'unknown';
+function peerBehind(ips: readonly string[], hop: string): Peer {
+  const ip = ips.flatMap((each) => addressIn(each) ?? []).at(-1) ?? 'unknown';
   // Without its port, which changes with every connection.
-  const name = sha256(said.replace(/:\w{1,5}$/, ''))
+  const name = sha256(hop.replace(/:\w{1,5}$/, ''))
     .toString('base64url')
     .slice(0, 12);
   return { ip, network: `${addressPrefix(ip)} ${name}`, source: `${ip} ${name}` };

@@ -3,12 +3,14 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../deps.ts';
 
 export interface Readiness {
-  /** Turns true when the process has been told to stop. */
+  /** Turns true when the process is asked to stop. */
   closing: boolean;
 }
 
+const LIVE = ['/livez', '/healthz'] as const;
+const READY = '/readyz';
 /** The last segment of each address here. */
-export const HEALTH = ['/livez', '/healthz', '/readyz'] as const;
+export const HEALTH = [...LIVE, READY] as const;
 
 type Needs = Pick<Deps, 'clockDoubt' | 'keys' | 'log' | 'probe'>;
 
@@ -32,12 +34,12 @@ async function unreadyBecause({ clockDoubt, keys, log, probe }: Needs): Promise<
 /** /livez never asks the database: a restart would not bring it back. */
 export function ops(app: FastifyInstance, deps: Needs, readiness: Readiness, prefix: string): void {
   for (const base of new Set(['', prefix])) {
-    for (const path of ['/livez', '/healthz']) {
+    for (const path of LIVE) {
       app.get(`${base}${path}`, { exposeHeadRoute: true }, (_request, reply) =>
         reply.header('cache-control', 'no-store').send({ status: 'ok' }),
       );
     }
-    app.get(`${base}/readyz`, { exposeHeadRoute: true }, async (_request, reply) => {
+    app.get(`${base}${READY}`, { exposeHeadRoute: true }, async (_request, reply) => {
       const why = readiness.closing ? 'closing' : await unreadyBecause(deps);
       reply.header('cache-control', 'no-store');
       return why === undefined ? { status: 'ok' } : reply.code(503).send({ status: 'not ready', reason: why });

@@ -8,7 +8,7 @@ import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import { tooManyRequests } from '../protocol/error.ts';
 import { peerOf } from './network.ts';
-import { UNROUTED } from './server.ts';
+import { UNROUTED } from './request.ts';
 
 /** Makes `limited` work in this scope. */
 export async function rateLimits(app: FastifyInstance, { metrics }: Pick<Deps, 'metrics'>): Promise<void> {

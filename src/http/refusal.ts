@@ -1,12 +1,12 @@
-/** From whatever was thrown to a refusal and a status, noted for operators. Each scope renders it in its own form. */
+/** Turns whatever was thrown into a refusal and a status, and notes it for operators. Each door renders it in its own form. */
 import type { FastifyError, FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { logRefused } from '../events/index.ts';
 import type { Refusal } from '../events/refusals.ts';
-import { clientId } from '../protocol/client-metadata.ts';
+import { clientId } from '../protocol/client.ts';
 import { invalidRequest, OAuthError, temporarilyUnavailable } from '../protocol/error.ts';
 import { decodeFormValue, type Pairs } from '../protocol/form-encoding.ts';
-import { isUnavailable } from '../store/db.ts';
+import { isUnavailable } from '../store/postgres/db.ts';
 import { CONTENT_CODING } from './message.ts';
 import { callerIdOf, requesterOf } from './request.ts';
 

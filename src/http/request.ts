@@ -7,6 +7,12 @@ import type { Parameters } from '../protocol/parameters.ts';
 import { foreignId } from '../protocol/redaction.ts';
 import { peerOf } from './network.ts';
 
+/** What stands for the route of a request that has none: its address is anybody's invention. */
+export const UNROUTED = 'unknown';
+
+/** Bytes an OAuth form may have. */
+export const BODY_LIMIT = 65_536;
+
 /** Who asks. The address is the peer's, or what a trusted proxy says it is. */
 export function requesterOf(request: FastifyRequest): Requester {
   const { ip, network } = peerOf(request);
@@ -28,12 +34,6 @@ export function formOf(request: FastifyRequest, byName: ByName = uniqueParameter
   if (body === undefined || body === null) return {};
   if (body instanceof OAuthError) throw body;
   return byName(body as Pairs);
-}
-
-/** One parameter as a string, or undefined. */
-export function textOf(parameters: Parameters, name: string): string | undefined {
-  const value = parameters[name];
-  return typeof value === 'string' ? value : undefined;
 }
 
 /**
@@ -62,7 +62,8 @@ export function requireForm(request: FastifyRequest): void {
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
-type Route = Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Handler>> & {
+/** A path: what answers each of its methods. */
+export type Route = Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Handler>> & {
   /** Options of every method: their volume limit. */
   options?: RouteShorthandOptions;
   /** Answer HEAD like GET. Only where GET has no effect: a HEAD must never issue a code. */

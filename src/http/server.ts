@@ -7,19 +7,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Deps } from '../deps.ts';
 import { invalidRequest } from '../protocol/error.ts';
-import { newId } from '../store/handle.ts';
-import { answerUnreadableAddress, isBelow } from './admin/elsewhere.ts';
-import { answerUnreadable } from './unreadable.ts';
+import { newId } from '../protocol/handle.ts';
 import { peerOf, withinRanges } from './network.ts';
 import { requireHttp } from './message.ts';
 import { noted, refused, type Refused } from './refusal.ts';
-import { callerIdOf } from './request.ts';
+import { BODY_LIMIT, callerIdOf, UNROUTED } from './request.ts';
 import { requestLog } from './request-log.ts';
 import { traced } from './tracing.ts';
 import { nextTurn } from './turn.ts';
+import { answerUnreadable, type OwnForm } from './unreadable.ts';
 
-/** Bytes an OAuth form may have. */
-export const BODY_LIMIT = 65_536;
 const HEADER_LIMIT = 16_384;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -29,13 +26,10 @@ const CHECK_CONNECTIONS_MS = 2_000;
 const MAX_CONNECTIONS = 10_000;
 const FAREWELL_MS = 1_000;
 
-/** What stands for the route of a request that has none: its address is anybody's invention. */
-export const UNROUTED = 'unknown';
-
 type Needs = Pick<Deps, 'clock' | 'config' | 'directory' | 'log' | 'metrics' | 'random' | 'refusals' | 'tracing'>;
 
-/** An instance without routes. `ready` turns false when the process starts to close. */
-export function createServer(deps: Needs): FastifyInstance {
+/** An instance without routes. `own` is the door that refuses what it cannot read in another form than the rest. */
+export function createServer(deps: Needs, own: OwnForm): FastifyInstance {
   const { config, log, metrics, random, tracing } = deps;
   const limits = {
     maxHeaderSize: HEADER_LIMIT,
@@ -65,15 +59,15 @@ export function createServer(deps: Needs): FastifyInstance {
         .header('x-request-id', request.id)
         .header('x-content-type-options', 'nosniff')
         .header('cache-control', 'no-store');
-      if (isBelow(deps, request)) {
-        answerUnreadableAddress(deps, request, reply);
+      if (own.covers(request.raw.url ?? '')) {
+        own.answerUnreadableAddress(request, reply);
         return;
       }
       const refusal = invalidRequest('the address is malformed', { check: 'address' });
       sendBare(reply, noted(deps, request, refusal, statusCode));
     },
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    clientErrorHandler: answerUnreadable(deps),
+    clientErrorHandler: answerUnreadable(deps, own),
     routerOptions: {
       // The doors parse strictly themselves; what is kept here is the text.
       querystringParser: (text: string) => ({ text }),

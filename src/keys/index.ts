@@ -7,27 +7,19 @@ import { createHash, createPrivateKey, createPublicKey, type JsonWebKey, type Ke
 import { KEY_ALGS, useOf, type DecryptionAlg, type KeyAlg } from '../protocol/key-alg.ts';
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
-import type { Db } from '../store/db.ts';
+import type { Db } from '../store/postgres/db.ts';
 import * as store from '../store/keys.ts';
 import { loadSalt, pseudonymOf, type LoadedSalt } from './pairwise.ts';
 import type { Secrets } from './secrets.ts';
 import { createSigner, type Signer } from './sign.ts';
-import { isGood, isPublished, nextChange, place, signerOf, stateOf, type PlacedKey } from './state.ts';
+import { isValid, isPublished, nextChange, place, signerOf, stateOf, type PlacedKey } from './state.ts';
 
 export { keepKeys } from './schedule.ts';
-export {
-  ensureKeys,
-  makeKey,
-  retireKey,
-  rotateKey,
-  unreadableKeys,
-  type MadeKey,
-  type Retirement,
-} from './rotation.ts';
+export { ensureKeys, makeKey, retireKey, rotateKey, unreadableKeys, type MadeKey } from './rotation.ts';
 export { isSaltReadable } from './pairwise.ts';
-export { JWKS_MAX_AGE, keyStates, type KeyState } from './state.ts';
+export { JWKS_MAX_AGE, keyStates } from './state.ts';
 
-export interface SigningKey {
+interface SigningKey {
   kid: string;
   alg: SigningAlg;
   private_key: KeyObject;
@@ -39,7 +31,7 @@ export interface PublishedKey {
   public_key: KeyObject;
 }
 
-export interface DecryptionKey {
+interface DecryptionKey {
   kid: string;
   alg: DecryptionAlg;
   private_key: KeyObject;
@@ -52,7 +44,7 @@ interface LoadedKey extends PlacedKey {
 }
 
 /** What follows from the keys as they are, from one change of their states to the next. */
-interface Present {
+interface Derived {
   of: readonly LoadedKey[];
   since: Date;
   until: Date | undefined;
@@ -99,8 +91,8 @@ export interface KeyRing {
   readonly ready: boolean;
 }
 
-/** Seconds between two readings for the sake of an unknown id: anybody can make one up. */
-const LOOK_AGAIN_AFTER = 1;
+/** Seconds between two reloads because of an unknown key id: anybody can make one up. */
+const RELOAD_AGAIN_AFTER = 1;
 
 /** Loads the ring from the database and keeps it there: no request waits for the store, but for ids never seen. */
 export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
@@ -108,9 +100,9 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
   let loaded: readonly LoadedKey[] = [];
   let salt: LoadedSalt | undefined;
   let turn = { started: 0, applied: 0 };
-  let lookedAgain: { at: Date; done: Promise<unknown> } | undefined;
+  let lastReload: { at: Date; done: Promise<unknown> } | undefined;
   const imported = new Map<string, Pick<LoadedKey, 'private_key' | 'public_key'>>();
-  let present: Present | undefined;
+  let derived: Derived | undefined;
 
   function load({ kid, public_jwk, sealed_private_key, retired_at }: store.KeyRow, strict: boolean) {
     const before = imported.get(kid);
@@ -157,39 +149,39 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
   async function byKid(kid: string, now: Date): Promise<LoadedKey | undefined> {
     const known = (): LoadedKey | undefined => loaded.find(({ row }) => row.kid === kid);
     if (!known()) {
-      if (!lookedAgain || secondsAfter(lookedAgain.at, LOOK_AGAIN_AFTER) <= now) {
-        lookedAgain = { at: now, done: reload() };
+      if (!lastReload || secondsAfter(lastReload.at, RELOAD_AGAIN_AFTER) <= now) {
+        lastReload = { at: now, done: reload() };
       }
-      await lookedAgain.done;
+      await lastReload.done;
     }
     return known();
   }
 
-  function presentAt(now: Date): Present {
+  function derivedAt(now: Date): Derived {
     const holds =
-      present !== undefined &&
-      present.of === loaded &&
-      present.since <= now &&
-      (present.until === undefined || now < present.until);
-    if (!holds) present = { of: loaded, since: now, until: nextChange(loaded, now), signers: new Map() };
-    return present!;
+      derived !== undefined &&
+      derived.of === loaded &&
+      derived.since <= now &&
+      (derived.until === undefined || now < derived.until);
+    if (!holds) derived = { of: loaded, since: now, until: nextChange(loaded, now), signers: new Map() };
+    return derived!;
   }
 
-  function chooseSigner(wanted: SigningAlg, meanwhile: SigningAlg, now: Date): SigningKey {
+  function chooseSigner(alg: SigningAlg, meanwhile: SigningAlg, now: Date): SigningKey {
     const able = loaded.filter(({ private_key }) => private_key !== null);
-    const [key, other] = [signerOf(able, wanted, now), signerOf(able, meanwhile, now)];
+    const [key, other] = [signerOf(able, alg, now), signerOf(able, meanwhile, now)];
     const signer = key && stateOf(key, now) === 'active' ? key : (other ?? key);
-    if (!signer?.private_key) throw new Error(`there is no active ${wanted} key`);
-    const { kid, alg } = signer.row;
-    return { kid, alg: alg as SigningAlg, private_key: signer.private_key };
+    if (!signer?.private_key) throw new Error(`there is no active ${alg} key`);
+    const { kid } = signer.row;
+    return { kid, alg: signer.row.alg as SigningAlg, private_key: signer.private_key };
   }
 
-  function signerAt(now: Date, wanted: SigningAlg, meanwhile: SigningAlg): { key: SigningKey; sign: Signer } {
-    const { signers } = presentAt(now);
-    const name = `${wanted} ${meanwhile}`;
+  function signerAt(now: Date, alg: SigningAlg, meanwhile: SigningAlg): { key: SigningKey; sign: Signer } {
+    const { signers } = derivedAt(now);
+    const name = alg === meanwhile ? alg : `${alg} ${meanwhile}`;
     let signer = signers.get(name);
     if (!signer) {
-      const key = chooseSigner(wanted, meanwhile, now);
+      const key = chooseSigner(alg, meanwhile, now);
       signers.set(name, (signer = { key, sign: createSigner(key) }));
     }
     return signer;
@@ -207,7 +199,7 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
     get ready() {
       return loaded.length > 0;
     },
-    active: (wanted, now, { meanwhile = wanted } = {}) => signerAt(now, wanted, meanwhile).key,
+    active: (alg, now, { meanwhile = alg } = {}) => signerAt(now, alg, meanwhile).key,
     canSign(alg, now) {
       try {
         return signerAt(now, alg, alg) !== undefined;
@@ -226,7 +218,7 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
     async decryption({ kid, alg }, now) {
       const named = kid === undefined ? loaded : [await byKid(kid, now)];
       return named.toReversed().flatMap((key) => {
-        if (!key?.private_key || key.row.alg !== alg || useOf(key.row.alg) !== 'enc' || !isGood(key, now)) return [];
+        if (!key?.private_key || key.row.alg !== alg || useOf(key.row.alg) !== 'enc' || !isValid(key, now)) return [];
         return [{ kid: key.row.kid, alg: key.row.alg as DecryptionAlg, private_key: key.private_key }];
       });
     },
@@ -234,7 +226,7 @@ export function createKeyRing(db: Db, secrets: Secrets): KeyRing {
       if (!salt) throw new Error('there is no salt for pairwise subjects that SECRET_KEYS opens');
       return pseudonymOf(salt, kind, sector, value);
     },
-    jwks: (now) => (presentAt(now).jwks ??= makeJwks(now)),
+    jwks: (now) => (derivedAt(now).jwks ??= makeJwks(now)),
     ages: (now) =>
       loaded
         .filter((key) => stateOf(key, now) === 'active')

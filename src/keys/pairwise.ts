@@ -4,7 +4,7 @@
  * without the salt nobody can tell of whom it is.
  */
 import { createHash, createHmac, createSecretKey, generateKeySync, type KeyObject } from 'node:crypto';
-import type { Db } from '../store/db.ts';
+import type { Db } from '../store/postgres/db.ts';
 import * as salts from '../store/salts.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -62,10 +62,10 @@ function isReadable({ sealed }: salts.Salt, secrets: Secrets): boolean {
 export async function loadSalt(
   db: Db,
   secrets: Secrets,
-  held: LoadedSalt | undefined,
+  loaded: LoadedSalt | undefined,
 ): Promise<LoadedSalt | undefined> {
   const present = await salts.find(db, NAME);
-  if (present === undefined || held?.fingerprint.equals(present.fingerprint)) return held;
+  if (present === undefined || loaded?.fingerprint.equals(present.fingerprint)) return loaded;
   return { fingerprint: present.fingerprint, key: createSecretKey(secrets.open(present.sealed, LABEL)) };
 }
 

@@ -1,10 +1,11 @@
 /** Making keys, replacing them and taking them out of use: one writer at a time, each change with its audit event. */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
-import { changeOf, record, type Actor } from '../events/index.ts';
+import { changeOf } from '../events/change.ts';
+import { record, type Actor } from '../events/index.ts';
 import type { KeyAlg } from '../protocol/key-alg.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import { transact, type Db } from '../store/db.ts';
-import { isPasteable } from '../store/handle.ts';
+import { transact, type Db, type Trx } from '../store/postgres/db.ts';
+import { isPasteable } from '../protocol/handle.ts';
 import * as store from '../store/keys.ts';
 import { ensureSalt } from './pairwise.ts';
 import type { Secrets } from './secrets.ts';
@@ -42,31 +43,27 @@ export async function ensureKeys(db: Db, secrets: Secrets, algs: readonly KeyAlg
 }
 
 /**
- * Makes a new key that is published now and used once every cache can have it; the present one is used until then.
- * With `immediately` it is used at once: for a key that has to go.
+ * Adds a key that was made before: it is published now and used once every cache can have it; the present one is used until
+ * then. With `immediately` it is used at once: for a key that has to go.
  */
 export async function rotateKey(
-  db: Db,
-  secrets: Secrets,
-  alg: KeyAlg,
+  trx: Trx,
+  { alg, ...key }: MadeKey,
   by: Actor,
   now: Date,
-  { immediately = false, made }: { immediately?: boolean; made?: MadeKey } = {},
+  { immediately = false } = {},
 ): Promise<{ kid: string; activates_at: Date }> {
-  const key = made ?? (await makeKey(secrets, alg, now));
-  return transact(db, async (trx) => {
-    await store.lock(trx);
-    // Where nothing signs yet, there is nobody to wait for.
-    const signs = signerOf(place(await store.all(trx)), alg, now) !== undefined;
-    const activates_at = immediately || !signs ? now : secondsAfter(now, PUBLISH_BEFORE_USE);
-    await store.insert(trx, { ...key, activates_at });
-    const detail = { kid: key.kid, alg, ...changeOf(undefined, { activates_at }) };
-    await record(trx, { event: 'key_rotated', detail }, by, now);
-    return { kid: key.kid, activates_at };
-  });
+  await store.lock(trx);
+  // Where nothing signs yet, there is nobody to wait for.
+  const signs = signerOf(place(await store.all(trx)), alg, now) !== undefined;
+  const activates_at = immediately || !signs ? now : secondsAfter(now, PUBLISH_BEFORE_USE);
+  await store.insert(trx, { ...key, alg, activates_at });
+  const detail = { kid: key.kid, alg, ...changeOf(undefined, { activates_at }) };
+  await record(trx, { event: 'key_rotated', detail }, by, now);
+  return { kid: key.kid, activates_at };
 }
 
-/** What became of a key that was to be retired. */
+/** The outcome of retiring a key. */
 export interface Retirement {
   kid: string;
   alg: KeyAlg;
@@ -76,34 +73,27 @@ export interface Retirement {
 
 /**
  * Takes a key out of use at once: what it signed is refused from then on, and what was encrypted to it is not opened.
- * If it is the one in use, a replacement that is used at once is made first. Undefined when there is no such key, or it
- * was retired before.
+ * If it is the one in use, `spare` is used instead at once: a key of the same algorithm, made before, since an RSA key takes
+ * a while and whether it is needed is only known here. Undefined when there is no such key, or it was retired before.
  */
 export async function retireKey(
-  db: Db,
-  secrets: Secrets,
+  trx: Trx,
   kid: string,
+  spare: MadeKey,
   by: Actor,
   now: Date,
-  { made }: { made?: MadeKey | undefined } = {},
 ): Promise<Retirement | undefined> {
-  const row = (await store.all(db)).find((key) => key.kid === kid && key.retired_at === null);
-  if (!row) return undefined;
-  const { alg } = row;
-  // Outside the transaction, since an RSA key takes a while; and whether it is needed is only known inside.
-  const spare = made ?? (await makeKey(secrets, alg, now));
-  return transact(db, async (trx) => {
-    await store.lock(trx);
-    const inUse = signerOf(place(await store.all(trx)), alg, now)?.row.kid === kid;
-    if (!(await store.retire(trx, kid, now))) return undefined;
-    const change = changeOf({ retired_at: null, in_use: inUse }, { retired_at: now, in_use: false });
-    await record(trx, { event: 'key_retired', detail: { kid, alg, ...change } }, by, now);
-    if (!inUse) return { kid, alg, replacement: null };
-    await store.insert(trx, { ...spare, activates_at: now });
-    const detail = { kid: spare.kid, alg, ...changeOf(undefined, { activates_at: now }) };
-    await record(trx, { event: 'key_rotated', detail }, by, now);
-    return { kid, alg, replacement: spare.kid };
-  });
+  const { alg } = spare;
+  await store.lock(trx);
+  const inUse = signerOf(place(await store.all(trx)), alg, now)?.row.kid === kid;
+  if (!(await store.retire(trx, kid, now))) return undefined;
+  const change = changeOf({ retired_at: null, in_use: inUse }, { retired_at: now, in_use: false });
+  await record(trx, { event: 'key_retired', detail: { kid, alg, ...change } }, by, now);
+  if (!inUse) return { kid, alg, replacement: null };
+  await store.insert(trx, { ...spare, activates_at: now });
+  const detail = { kid: spare.kid, alg, ...changeOf(undefined, { activates_at: now }) };
+  await record(trx, { event: 'key_rotated', detail }, by, now);
+  return { kid, alg, replacement: spare.kid };
 }
 
 /** Keys in use that none of SECRET_KEYS opens. */
@@ -119,7 +109,7 @@ function isReadable({ kid, sealed_private_key }: store.KeyRow, secrets: Secrets)
   }
 }
 
-/** A new key, of which it is not said when it activates. */
+/** A new key without its time of activation. */
 export type MadeKey = Omit<store.NewKeyRow, 'activates_at'>;
 
 /** A new key pair, sealed. It activates when the caller says. */

@@ -1,19 +1,19 @@
-/** What happens to keys by itself: the next one is made, what is not wanted ends, what has done its work is erased. */
+/** The schedule of keys: successors are made in time, keys of unused algorithms are withdrawn, private halves erased. */
 import type { Config } from '../config.ts';
 import { record, type Actor } from '../events/index.ts';
 import type { KeyAlg } from '../protocol/key-alg.ts';
-import { secondsAfter } from '../protocol/numeric-date.ts';
-import { transact, type Db } from '../store/db.ts';
+import { DAY, secondsAfter } from '../protocol/numeric-date.ts';
+import { transact, type Db } from '../store/postgres/db.ts';
 import * as store from '../store/keys.ts';
 import { makeKey } from './rotation.ts';
 import type { Secrets } from './secrets.ts';
-import { isForgettable, isGood, place, PUBLISH_BEFORE_USE, stateOf } from './state.ts';
+import { isForgettable, isValid, place, PUBLISH_BEFORE_USE, stateOf } from './state.ts';
 
 /** Seconds that an algorithm goes on after it was taken out of the configuration: older servers may still have it. */
-const WITHDRAWN_AFTER = 86_400;
+const WITHDRAWN_AFTER = DAY;
 
-/** What an algorithm is wanted for. */
-interface Wanted {
+/** The algorithms that keys are needed for. */
+interface KeyDemand {
   configured: readonly KeyAlg[];
   /** Those of clients and resources: these are served, whatever the configuration says. */
   in_use: readonly KeyAlg[];
@@ -21,7 +21,7 @@ interface Wanted {
   interval: number;
 }
 
-/** What is to be done: algorithms that need a key, and the ids of keys. */
+/** What is due: algorithms that need a new key, and the ids of keys to withdraw, erase or delete. */
 interface Plan {
   make: KeyAlg[];
   withdraw: string[];
@@ -30,13 +30,13 @@ interface Plan {
   remove: string[];
 }
 
-/** Says what is due. */
-export function plan(rows: readonly store.KeyRow[], { configured, in_use, interval }: Wanted, now: Date): Plan {
+/** Finds what is due. */
+function plan(rows: readonly store.KeyRow[], { configured, in_use, interval }: KeyDemand, now: Date): Plan {
   const keys = place(rows);
-  const kids = (wanted: (key: (typeof keys)[number]) => boolean): string[] =>
-    keys.filter(wanted).map(({ row }) => row.kid);
-  const wanted = new Set([...configured, ...in_use]);
-  const make = [...wanted].filter((alg) => {
+  const kids = (matches: (key: (typeof keys)[number]) => boolean): string[] =>
+    keys.filter(matches).map(({ row }) => row.kid);
+  const needed = new Set([...configured, ...in_use]);
+  const make = [...needed].filter((alg) => {
     const newest = keys.findLast((key) => key.row.alg === alg && stateOf(key, now) !== 'retired');
     // A configured one without a key is made when a server starts; one that is in use has to be there.
     if (newest === undefined) return in_use.includes(alg);
@@ -47,12 +47,12 @@ export function plan(rows: readonly store.KeyRow[], { configured, in_use, interv
   return {
     make,
     withdraw: kids(
-      (key) => !wanted.has(key.row.alg) && key.row.withdrawn_at === null && stateOf(key, now) !== 'retired',
+      (key) => !needed.has(key.row.alg) && key.row.withdrawn_at === null && stateOf(key, now) !== 'retired',
     ),
     restore: kids(
       (key) => in_use.includes(key.row.alg) && key.row.withdrawn_at !== null && stateOf(key, now) !== 'retired',
     ),
-    erase: kids((key) => key.row.sealed_private_key !== null && !isGood(key, now) && !isForgettable(key, now)),
+    erase: kids((key) => key.row.sealed_private_key !== null && !isValid(key, now) && !isForgettable(key, now)),
     remove,
   };
 }

@@ -11,7 +11,7 @@ import {
   timingSafeEqual,
   type KeyObject,
 } from 'node:crypto';
-import type { Random } from '../store/handle.ts';
+import type { Random } from '../protocol/handle.ts';
 
 /** One derived key for each use, so that nothing made for one is good for another. */
 type Purpose = 'private-key' | 'form' | 'device' | 'retry' | 'demo' | 'cursor' | 'typed-name' | 'request' | 'session';

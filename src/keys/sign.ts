@@ -21,7 +21,7 @@ const SIGNATURES: Record<SigningAlg, (input: Buffer, key: KeyObject) => Buffer |
 };
 
 /** RFC 7518 §3.4: R and S of P-256, 32 bytes each, out of the SEQUENCE of two INTEGERs (RFC 3279 §2.2.3). */
-export function sideBySide(der: Buffer): Buffer {
+function sideBySide(der: Buffer): Buffer {
   const both = Buffer.alloc(64);
   // Each INTEGER has its length before it, no zeros in front but one that keeps it positive.
   for (let n = 1, at = 2; n <= 2; n += 1) {

@@ -12,9 +12,9 @@ export const PUBLISH_BEFORE_USE = JWKS_MAX_AGE + 60;
  * Seconds a key goes on being good after another took over: until all that it signed has expired, and until those who
  * encrypt to us have fetched the JWKS again.
  */
-const GOOD_AFTER_USE = MAX_TOKEN_TTL + 60;
+const VALID_AFTER_USE = MAX_TOKEN_TTL + 60;
 /** Seconds that the public half is kept beyond that: a hint may be an ID token as old as a grant can get. */
-const KEEP = MAX_GRANT_TTL;
+const KEEP_PUBLIC_FOR = MAX_GRANT_TTL;
 
 /** `next` until it activates, `active` until another of its algorithm does or it is withdrawn, then `retired`. */
 export type KeyState = 'next' | 'active' | 'retired';
@@ -49,17 +49,17 @@ export function stateOf({ row, ends_at }: PlacedKey, now: Date): KeyState {
 }
 
 /** Is what it signed still accepted, or what was encrypted to it still opened? */
-export const isGood = ({ row, ends_at }: PlacedKey, now: Date): boolean =>
-  row.retired_at === null && (ends_at === null || now < secondsAfter(ends_at, GOOD_AFTER_USE));
+export const isValid = ({ row, ends_at }: PlacedKey, now: Date): boolean =>
+  row.retired_at === null && (ends_at === null || now < secondsAfter(ends_at, VALID_AFTER_USE));
 
 /** Is it in the JWKS? Nobody is to encrypt to a key whose time is over, so that one leaves at once. */
 export const isPublished = (key: PlacedKey, now: Date): boolean =>
-  isGood(key, now) && (useOf(key.row.alg) === 'sig' || stateOf(key, now) !== 'retired');
+  isValid(key, now) && (useOf(key.row.alg) === 'sig' || stateOf(key, now) !== 'retired');
 
 /** Is it of no use even to read what is old? */
 export function isForgettable({ row, ends_at }: PlacedKey, now: Date): boolean {
-  const over = row.retired_at ?? (ends_at && secondsAfter(ends_at, GOOD_AFTER_USE));
-  return over !== null && secondsAfter(over, KEEP) <= now;
+  const over = row.retired_at ?? (ends_at && secondsAfter(ends_at, VALID_AFTER_USE));
+  return over !== null && secondsAfter(over, KEEP_PUBLIC_FOR) <= now;
 }
 
 /**
@@ -70,19 +70,19 @@ export function isForgettable({ row, ends_at }: PlacedKey, now: Date): boolean {
 export function signerOf<T extends PlacedKey>(keys: readonly T[], alg: KeyAlg, now: Date): T | undefined {
   const ofAlg = keys.filter(({ row }) => row.alg === alg && (row.withdrawn_at === null || row.withdrawn_at > now));
   return (
-    ofAlg.findLast((key) => key.row.activates_at <= now && isGood(key, now)) ??
+    ofAlg.findLast((key) => key.row.activates_at <= now && isValid(key, now)) ??
     ofAlg.find((key) => stateOf(key, now) === 'next')
   );
 }
 
-/** When the passing of time next changes what is said here of any of these keys; undefined: never. */
+/** The next moment at which the state of any of these keys changes; undefined: never. */
 export function nextChange(keys: readonly PlacedKey[], now: Date): Date | undefined {
   return keys
     .flatMap(({ row, ends_at }) => [
       row.activates_at,
       row.withdrawn_at,
       ends_at,
-      ends_at && secondsAfter(ends_at, GOOD_AFTER_USE),
+      ends_at && secondsAfter(ends_at, VALID_AFTER_USE),
     ])
     .filter((at) => at !== null)
     .filter((at) => at > now)

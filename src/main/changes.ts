@@ -1,7 +1,7 @@
 /** Forgets what is kept in this process when another one, or a command, has changed it, and sets to work what waits for it. */
 import type { Deps } from '../deps.ts';
-import { listenForChanges, type Changed } from '../store/changes.ts';
-import type { Connection } from '../store/db.ts';
+import { listenForChanges, type Changed } from '../store/postgres/changes.ts';
+import type { Connection } from '../store/postgres/db.ts';
 
 /** Milliseconds in which changes are gathered: whoever registers clients one after the other empties no cache each time. */
 const GATHER_MS = 50;

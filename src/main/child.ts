@@ -8,10 +8,10 @@ import { configWith, connectionsOf, loadConfig, type Config, type Mode } from '.
 import type { Deps } from '../deps.ts';
 import { tuneHeap } from '../platform/heap.ts';
 import { createLog } from '../platform/log.ts';
-import { isUnavailable } from '../store/db.ts';
+import { isUnavailable } from '../store/postgres/db.ts';
 import { startWorkers } from '../workers/index.ts';
 import { followChanges } from './changes.ts';
-import { leaveIn, openDeps, settle, startWatching } from './deps.ts';
+import { closingTimeOf, openDeps, settle, startWatching } from './deps.ts';
 import { openDoor, type Door } from './door.ts';
 import { asOrder, type Order, type Report, type Start } from './line.ts';
 
@@ -39,13 +39,13 @@ async function run({ SECRET_KEYS, connection }: Start): Promise<Running> {
   await deps.keys.reload();
   if (config.METRICS_PORT !== 0) (await import('../http/metrics.ts')).watch(deps, { backlog: false });
   const workers = startWorkers(deps, jobs, ['each']);
-  const stopFollowing = followChanges(deps, connection, workers.heard);
+  const stopFollowing = followChanges(deps, connection, workers.onChange);
   const door = await openDoor(deps);
   return { deps, door, stopFollowing, closeDeps, stopWorkers: workers.stop };
 }
 
 let running: Running | undefined;
-/** Whether others go on, once this one is told to end. */
+/** Whether other processes go on when this one is ordered to end. */
 let ready = false;
 const left = Promise.withResolvers<void>();
 
@@ -60,15 +60,18 @@ async function close({ deps, door, stopFollowing, closeDeps, stopWorkers }: Runn
   await left.promise;
 }
 
-const grace = closeWithGrace({ delay: leaveIn(loadConfig(mode)), logger: false, skip: ['SIGHUP'] }, async ({ err }) => {
-  if (!running) process.exit(err ? 1 : 0);
-  if (err) running.deps.log.fatal({ err }, 'unexpected error, stopping');
-  await (closed ??= close(running));
-});
+const grace = closeWithGrace(
+  { delay: closingTimeOf(loadConfig(mode)), logger: false, skip: ['SIGHUP'] },
+  async ({ err }) => {
+    if (!running) process.exit(err ? 1 : 0);
+    if (err) running.deps.log.fatal({ err }, 'unexpected error, stopping');
+    await (closed ??= close(running));
+  },
+);
 // It is the primary's: a terminal sends it to all.
 process.on('SIGHUP', () => {});
 
-const obey: { [Said in Order['postern']]: (order: Extract<Order, { postern: Said }>) => void } = {
+const onOrder: { [Name in Order['postern']]: (order: Extract<Order, { postern: Name }>) => void } = {
   start({ start }) {
     run(start).then(
       (started) => {
@@ -91,7 +94,7 @@ const obey: { [Said in Order['postern']]: (order: Extract<Order, { postern: Said
 };
 process.on('message', (message: unknown) => {
   const order = asOrder(message);
-  if (order) (obey[order.postern] as (order: Order) => void)(order);
+  if (order) (onOrder[order.postern] as (order: Order) => void)(order);
 });
 process.channel?.ref();
 report({ postern: 'here' });

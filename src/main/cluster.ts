@@ -20,118 +20,119 @@ const GRACE_MS = 1000;
 /** Milliseconds without trouble after which the next process that dies is replaced at once. */
 const CALM_MS = 60_000;
 const LONGEST_PAUSE_MS = 30_000;
-/** Milliseconds that a process has to say what it counted; else what it said last counts. */
+/** Milliseconds that a process has to say what it counted; else its last snapshot counts. */
 const COUNT_MS = 1000;
 
-/** Those who answer requests. */
-export interface Crew {
-  /** Has them start; settles when all listen. @throws Failure of the first that cannot */
+/** The processes that answer requests. */
+export interface Processes {
+  /** Lets them start; settles when all listen. @throws Failure of the first that cannot */
   begin(start: Start): Promise<void>;
   /** Exchanges them for new ones, each only when its successor listens; nobody is refused meanwhile. */
   restart(): Promise<void>;
   /** What each of them counted. */
   counts(): Promise<Snapshot[]>;
-  /** Lets them finish what is under way; who has not begun ends at once. False when one of them did not finish. */
+  /** Lets them finish what is under way; one that has not begun ends at once. False when one of them did not finish. */
   close(): Promise<boolean>;
 }
 
-interface Member {
+interface Child {
   worker: Worker;
   state: 'born' | 'here' | 'starting' | 'listening' | 'leaving';
   listening: PromiseWithResolvers<void>;
   ended: PromiseWithResolvers<{ well: boolean }>;
   counted: Snapshot;
-  /** Told when it has counted. */
+  /** Called when it has counted. */
   onCounted: () => void;
   /** Closes what was dealt to it and did not arrive. */
   closeTransit: () => void;
 }
 
 /** Starts the processes; they load what they need and wait for `begin`. `drain_ms` is what each allows itself to end. */
-export function createCrew(
+export function createProcesses(
   { mode, WORKERS }: Pick<Config, 'mode' | 'WORKERS'>,
   { log, metrics }: Pick<Deps, 'log' | 'metrics'>,
   drain_ms: number,
-): Crew {
+): Processes {
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ exec: CHILD, args: [mode] });
-  const members = new Set<Member>();
+  const children = new Set<Child>();
   let start: Start | undefined;
   let closes = false;
   const closing = (): boolean => closes;
   let trouble = { at: 0, count: 0 };
   let restarting = false;
-  /** Asked for while another was under way, which may have read what is old by now. */
+  /** A restart was asked for during another, which may have read files that are old by now. */
   let again = false;
 
-  const tell = ({ worker }: Member, order: Order): void => {
-    // Whoever does not hear it any more is about to exit, and that is heard.
+  const send = ({ worker }: Child, order: Order): void => {
+    // A process without a channel is about to exit, which is an event of its own.
     if (worker.isConnected()) worker.send(order, () => {});
   };
-  const kill = ({ worker }: Member): void => void worker.process.kill('SIGKILL');
-  const begin = (member: Member): void => {
-    if (member.state !== 'here' || !start) return;
-    member.state = 'starting';
-    tell(member, { postern: 'start', start });
+  const kill = ({ worker }: Child): void => void worker.process.kill('SIGKILL');
+  const begin = (child: Child): void => {
+    if (child.state !== 'here' || !start) return;
+    child.state = 'starting';
+    send(child, { postern: 'start', start });
   };
 
-  const hear: { [Said in Report['postern']]: (member: Member, report: Extract<Report, { postern: Said }>) => void } = {
-    here(member) {
-      if (member.state !== 'born') return;
-      member.state = 'here';
-      begin(member);
-    },
-    listening(member) {
-      if (member.state === 'starting') member.state = 'listening';
-      member.listening.resolve();
-    },
-    failed: (member, { error, problems }) => member.listening.reject(new Failure(error, ...problems)),
-    counted(member, { snapshot }) {
-      member.counted = snapshot;
-      counted(member);
-    },
-    done(member, { snapshot }) {
-      member.counted = snapshot;
-      tell(member, { postern: 'leave' });
-    },
-  };
+  const onReport: { [Name in Report['postern']]: (child: Child, report: Extract<Report, { postern: Name }>) => void } =
+    {
+      here(child) {
+        if (child.state !== 'born') return;
+        child.state = 'here';
+        begin(child);
+      },
+      listening(child) {
+        if (child.state === 'starting') child.state = 'listening';
+        child.listening.resolve();
+      },
+      failed: (child, { error, problems }) => child.listening.reject(new Failure(error, ...problems)),
+      counted(child, { snapshot }) {
+        child.counted = snapshot;
+        onSnapshot(child);
+      },
+      done(child, { snapshot }) {
+        child.counted = snapshot;
+        send(child, { postern: 'leave' });
+      },
+    };
 
-  function counted(member: Member): void {
-    const { onCounted } = member;
-    member.onCounted = () => {};
+  function onSnapshot(child: Child): void {
+    const { onCounted } = child;
+    child.onCounted = () => {};
     onCounted();
   }
 
-  function hire(): Member {
+  function fork(): Child {
     // What was compiled is kept where main.ts keeps it.
     const cache = getCompileCacheDir();
     const worker = cluster.fork(cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) });
     const [listening, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<{ well: boolean }>()];
     const own = { onCounted: () => {}, closeTransit: watchTransit(worker) };
-    const member: Member = { worker, state: 'born', listening, ended, counted: [], ...own };
+    const child: Child = { worker, state: 'born', listening, ended, counted: [], ...own };
     // It may fail before anybody waits for it.
     listening.promise.catch(() => {});
-    members.add(member);
+    children.add(child);
     worker.on('message', (message: unknown) => {
       const report = asReport(message);
-      if (report) (hear[report.postern] as (member: Member, report: Report) => void)(member, report);
+      if (report) (onReport[report.postern] as (child: Child, report: Report) => void)(child, report);
     });
-    worker.once('error', (error) => gone(member, error.message, false));
+    worker.once('error', (error) => onEnd(child, error.message, false));
     worker.once('exit', (code: number | null, signal: string | null) =>
-      gone(member, signal ?? `exit code ${code}`, code === 0),
+      onEnd(child, signal ?? `exit code ${code}`, code === 0),
     );
-    return member;
+    return child;
   }
 
-  function gone(member: Member, how: string, well: boolean): void {
-    if (!members.delete(member)) return;
-    member.closeTransit();
-    metrics.inherit(member.counted);
-    counted(member);
-    member.listening.reject(new Failure('failed', `a process ended while it started (${how})`));
-    member.ended.resolve({ well });
-    if (member.state !== 'listening' || closing()) return;
-    log.error({ ended: member.worker.process.pid, how }, 'a process ended unexpectedly; another takes its place');
+  function onEnd(child: Child, how: string, well: boolean): void {
+    if (!children.delete(child)) return;
+    child.closeTransit();
+    metrics.inherit(child.counted);
+    onSnapshot(child);
+    child.listening.reject(new Failure('failed', `a process ended while it started (${how})`));
+    child.ended.resolve({ well });
+    if (child.state !== 'listening' || closing()) return;
+    log.error({ ended: child.worker.process.pid, how }, 'a process ended unexpectedly; another takes its place');
     void replace();
   }
 
@@ -149,31 +150,31 @@ export function createCrew(
       await sleep(pauseFor(), undefined, { ref: false });
       if (closing()) return;
       try {
-        return await hire().listening.promise;
+        return await fork().listening.promise;
       } catch (error) {
         if (!closing()) log.error({ err: error }, 'a process could not start; it is tried again');
       }
     }
   }
 
-  async function dismiss(member: Member, postern: 'retire' | 'stop'): Promise<boolean> {
-    const idle = member.state !== 'listening' && member.state !== 'leaving';
-    if (idle) kill(member);
-    else tell(member, { postern });
-    member.state = 'leaving';
-    const late = setTimeout(() => kill(member), drain_ms + GRACE_MS);
-    const { well } = await member.ended.promise;
+  async function dismiss(child: Child, postern: 'retire' | 'stop'): Promise<boolean> {
+    const idle = child.state !== 'listening' && child.state !== 'leaving';
+    if (idle) kill(child);
+    else send(child, { postern });
+    child.state = 'leaving';
+    const late = setTimeout(() => kill(child), drain_ms + GRACE_MS);
+    const { well } = await child.ended.promise;
     clearTimeout(late);
     return idle || well;
   }
 
   async function exchange(): Promise<void> {
-    for (const old of [...members].filter(({ state }) => state === 'listening')) {
+    for (const old of [...children].filter(({ state }) => state === 'listening')) {
       if (closing()) return;
       // It died, and has been replaced by what is on the disk now.
-      if (!members.has(old)) continue;
+      if (!children.has(old)) continue;
       try {
-        await hire().listening.promise;
+        await fork().listening.promise;
       } catch (error) {
         if (!closing())
           log.error({ err: error }, 'the restart has ended early: a new process could not start, those there go on');
@@ -181,31 +182,31 @@ export function createCrew(
       }
       if (!(await dismiss(old, 'retire'))) log.warn('a process did not finish in time what was under way');
     }
-    log.info({ processes: members.size }, 'the processes were restarted');
+    log.info({ processes: children.size }, 'the processes were restarted');
   }
 
-  async function count(member: Member): Promise<Snapshot> {
+  async function count(child: Child): Promise<Snapshot> {
     const answer = Promise.withResolvers<void>();
-    const { onCounted } = member;
+    const { onCounted } = child;
     // Two may ask at once, and the first answer is good for both.
-    member.onCounted = () => {
+    child.onCounted = () => {
       onCounted();
       answer.resolve();
     };
-    tell(member, { postern: 'count' });
+    send(child, { postern: 'count' });
     await Promise.race([answer.promise, sleep(COUNT_MS, undefined, { ref: false })]);
-    return member.counted;
+    return child.counted;
   }
 
-  for (let hired = 0; hired < WORKERS; hired += 1) hire();
+  for (let n = 0; n < WORKERS; n += 1) fork();
   return {
     async begin(given) {
       start = given;
-      const all = [...members];
-      for (const member of all) begin(member);
+      const all = [...children];
+      for (const child of all) begin(child);
       // One that is gone already is in none of these.
       if (all.length < WORKERS) throw new Failure('failed', 'a process ended while it started');
-      await Promise.all(all.map((member) => member.listening.promise));
+      await Promise.all(all.map((child) => child.listening.promise));
     },
     async restart() {
       again = true;
@@ -219,10 +220,10 @@ export function createCrew(
       restarting = false;
     },
     counts: () =>
-      Promise.all([...members].filter(({ state }) => state === 'listening' || state === 'leaving').map(count)),
+      Promise.all([...children].filter(({ state }) => state === 'listening' || state === 'leaving').map(count)),
     async close() {
       closes = true;
-      const ends = await Promise.all([...members].map((member) => dismiss(member, 'stop')));
+      const ends = await Promise.all([...children].map((child) => dismiss(child, 'stop')));
       return ends.every(Boolean);
     },
   };

@@ -4,10 +4,12 @@ import { ConfigError, configWith, type Config } from '../config.ts';
 import { addressOf } from '../config/database-url.ts';
 import type { Deps } from '../deps.ts';
 import { attachPostgres, startPostgres, type RunningPostgres } from '../platform/postgres/index.ts';
-import { openDb, type Connection, type Db } from '../store/db.ts';
-import { migrate, MIGRATION_LOCK_MS, pendingMigrations, type OnWait } from '../store/migrate.ts';
-import { FORGETFUL, poolerOf } from '../store/pooler.ts';
-import { letIn, OwnsTables } from '../store/server-role.ts';
+import type { Connection, Db } from '../store/postgres/db.ts';
+import { openDb } from '../store/postgres/open.ts';
+import { migrate, MIGRATION_LOCK_MS, pendingMigrations, type OnWait } from '../store/postgres/migrate.ts';
+import { NOTICED_WITHIN } from '../store/postgres/noticed.ts';
+import { FORGETFUL, poolerOf } from '../store/postgres/pooler.ts';
+import { grantServerRights, OwnsTables } from '../store/postgres/server-role.ts';
 
 /** A database to work on, and how to let go of it. */
 export interface Database {
@@ -67,7 +69,7 @@ export async function migrateAsOwner(
   const { user: name, password } = addressOf(DATABASE_URL);
   const db = openDb(connection, { max: 1, lockTimeout: MIGRATION_LOCK_MS });
   try {
-    await letIn(db, { name, password, salt: random(16), audit_kept: AUDIT_RETENTION });
+    await grantServerRights(db, { name, password, salt: random(16), audit_kept: AUDIT_RETENTION });
   } catch (error) {
     throw error instanceof OwnsTables ? new Failure('configuration', error.message) : error;
   } finally {
@@ -78,18 +80,18 @@ export async function migrateAsOwner(
 
 /** To any of the hosts of a URL. */
 export function connectionTo(url: string): Connection {
-  const { urls, wants } = addressOf(url);
+  const { urls, requires } = addressOf(url);
   const [connectionString, ...others] = urls;
-  return { connectionString, others, ...(wants && { wants }) };
+  return { connectionString, others, ...(requires && { requires }) };
 }
 
-/** Says what a pooler on the way there makes worse. @throws Failure for one with which nothing works */
-export async function prepareWay({ db, log }: Pick<Deps, 'db' | 'log'>): Promise<void> {
+/** Warns of what a connection pooler makes slower. @throws Failure for one with which nothing works */
+export async function checkPooler({ db, log }: Pick<Deps, 'db' | 'log'>): Promise<void> {
   const pooler = await poolerOf(db);
   if (pooler === 'forgetful') throw new Failure('configuration', FORGETFUL);
   if (pooler === 'transaction')
     log.warn(
-      'a connection pooler in transaction mode: changes are noticed after 10 seconds (docs/production.md#poolers)',
+      `a connection pooler in transaction mode: changes are noticed after ${NOTICED_WITHIN.clients} seconds (docs/production.md#poolers)`,
     );
 }
 
@@ -104,7 +106,7 @@ export async function prepareSchema(config: Config, connection: Connection, db: 
 }
 
 /** Migrations get a connection of their own: they may take longer than any request. */
-export async function migrateWith(connection: Connection, onWait?: OnWait): Promise<string[]> {
+async function migrateWith(connection: Connection, onWait?: OnWait): Promise<string[]> {
   const db = openDb(connection, { max: 1, statementTimeout: 0, lockTimeout: MIGRATION_LOCK_MS, heartbeat: 0 });
   try {
     return await migrate(db, onWait);

@@ -13,10 +13,11 @@ import { createSecrets } from '../keys/secrets.ts';
 import { silence } from '../platform/metrics.ts';
 import { createOutbound } from '../platform/outbound.ts';
 import { random } from '../platform/random.ts';
-import { GRANT_TYPES } from '../protocol/client-metadata.ts';
+import { GRANT_TYPES } from '../protocol/client.ts';
 import { ERROR_CODES } from '../protocol/error.ts';
-import { openDb, type Connection } from '../store/db.ts';
-import { createProbe } from '../store/probe.ts';
+import type { Connection } from '../store/postgres/db.ts';
+import { openDb } from '../store/postgres/open.ts';
+import { createProbe } from '../store/postgres/probe.ts';
 import { createTokenSizes } from '../tokens/size.ts';
 import { createVerdicts } from '../tokens/verdicts.ts';
 import { loadArgon2 } from '../users/factors/argon2.ts';
@@ -26,9 +27,9 @@ import type { Worker } from '../workers/worker.ts';
 import { followDatabase } from './time.ts';
 
 /** Milliseconds that requests under way have to finish when a process is told to stop. */
-export const DRAIN_MS = 10_000;
-/** The same with what it goes on for before, so that a load balancer has heard of it. */
-export const leaveIn = ({ SHUTDOWN_DELAY }: Config): number => SHUTDOWN_DELAY * 1000 + DRAIN_MS;
+const DRAIN_MS = 10_000;
+/** Milliseconds until it has ended: before that time it goes on for SHUTDOWN_DELAY, so that a load balancer notices. */
+export const closingTimeOf = ({ SHUTDOWN_DELAY }: Config): number => SHUTDOWN_DELAY * 1000 + DRAIN_MS;
 /** Seconds between two comparisons of our clock with the database's. */
 const DISCIPLINE_EVERY = 10;
 
@@ -42,7 +43,7 @@ export interface Opened {
 }
 
 /** How a process differs from others. */
-export interface Manner {
+export interface ProcessOptions {
   log: Deps['log'];
   /** Connections to the database it may have at once. */
   connections: number;
@@ -51,11 +52,11 @@ export interface Manner {
 }
 
 /** Opens a pool, sets the clock by the database's, and builds the rest. @throws what connecting throws */
-export async function openDeps(config: Config, connection: Connection, manner: Manner): Promise<Opened> {
-  const { log, connections, watched = { metrics: silence, tracing: undefined } } = manner;
+export async function openDeps(config: Config, connection: Connection, options: ProcessOptions): Promise<Opened> {
+  const { log, connections, watched = { metrics: silence, tracing: undefined } } = options;
   const onError = (error: Error): void => {
     // The statement of a command says so itself.
-    if (manner.watched) log.warn({ err: error }, 'a database connection broke');
+    if (options.watched) log.warn({ err: error }, 'a database connection broke');
   };
   const db = openDb(connection, {
     max: connections,
@@ -65,7 +66,7 @@ export async function openDeps(config: Config, connection: Connection, manner: M
     onAbandoned: (isCancelled) => watched.metrics.abandoned(isCancelled ? 'cancelled' : 'unreachable'),
     onStatement: watched.tracing?.statement,
   });
-  const clock = followDatabase(db, watched.metrics, manner.watched && log);
+  const clock = followDatabase(db, watched.metrics, options.watched && log);
   try {
     await clock.compare();
   } catch (error) {

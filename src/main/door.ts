@@ -7,8 +7,8 @@ import { listenOnIpv6Too } from '../http/loopback.ts';
 /** What listens, and how to end it. */
 export interface Door {
   /**
-   * Takes no more connections, and waits until what is under way is answered. Whoever asks meanwhile is told that the
-   * server is not ready, unless others of its processes are; for SHUTDOWN_DELAY that is all that changes.
+   * Takes no more connections, and waits until what is under way is answered. Meanwhile `/readyz` says that the
+   * server is not ready, unless other processes of it are; for SHUTDOWN_DELAY that is all that changes.
    */
   close(how?: { ready: boolean }): Promise<void>;
 }

@@ -4,7 +4,7 @@
  */
 import type { Failure } from '../cli/failure.ts';
 import type { Snapshot } from '../platform/metrics.ts';
-import type { Connection } from '../store/db.ts';
+import type { Connection } from '../store/postgres/db.ts';
 
 /** What a process needs beside its environment: the secrets may be from a file, the database the primary's own. */
 export interface Start {
@@ -25,7 +25,7 @@ export type Order =
 
 /** To the primary. */
 export type Report =
-  /** It can be told to start. */
+  /** It is loaded, and waits for `start`. */
   | { postern: 'here' }
   | { postern: 'listening' }
   | { postern: 'failed'; error: Failure['error']; problems: readonly string[] }

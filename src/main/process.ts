@@ -12,13 +12,13 @@ import { disciplinedClock } from '../platform/clock.ts';
 import { tuneHeap } from '../platform/heap.ts';
 import { createLog } from '../platform/log.ts';
 import { ensureSecretFile, readSecretFile } from '../platform/secret-file.ts';
-import { isUnavailable } from '../store/db.ts';
+import { isUnavailable } from '../store/postgres/db.ts';
 import { startWorkers } from '../workers/index.ts';
 import { makePartitions } from '../workers/keep-partitions.ts';
 import { followChanges } from './changes.ts';
-import type { Crew } from './cluster.ts';
-import { migrateAsOwner, openAsOwner, openDatabase, prepareSchema, prepareWay } from './database.ts';
-import { leaveIn, openDeps, secretFileOf, settle, startWatching } from './deps.ts';
+import type { Processes } from './cluster.ts';
+import { migrateAsOwner, openAsOwner, openDatabase, prepareSchema, checkPooler } from './database.ts';
+import { closingTimeOf, openDeps, secretFileOf, settle, startWatching } from './deps.ts';
 import type { Door } from './door.ts';
 import type { Start } from './line.ts';
 
@@ -41,17 +41,17 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     config = configWith(config, { SECRET_KEYS: ensureSecretFile(secretFileOf(config)) });
   }
   const watched = await startWatching(config, log);
-  // They load while the database is prepared.
-  const crew = several
-    ? (await import('./cluster.ts')).createCrew(config, { log, metrics: watched.metrics }, leaveIn(config))
+  // The processes load while the database is prepared.
+  const processes = several
+    ? (await import('./cluster.ts')).createProcesses(config, { log, metrics: watched.metrics }, closingTimeOf(config))
     : undefined;
   // A terminal that goes away sends it, too: then development ends.
   const skip: Array<'SIGHUP'> = mode === 'serve' ? ['SIGHUP'] : [];
-  if (mode === 'serve') process.on('SIGHUP', () => restart(crew, log));
+  if (mode === 'serve') process.on('SIGHUP', () => restart(processes, log));
 
   let stopping = false;
   let grace: ReturnType<typeof closeWithGrace> | undefined;
-  let lost: Error | undefined;
+  let databaseLost: Error | undefined;
   /** What was begun, to be ended backwards. */
   const ends: Array<() => Promise<unknown>> = [];
   const end = async (): Promise<void> => {
@@ -60,11 +60,11 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     if (failures.length > 0) throw failures[0];
   };
   try {
-    if (crew) ends.push(() => crew.close());
+    if (processes) ends.push(() => processes.close());
     // Where this process answers, what answers is loaded while Postgres starts.
-    const early = crew ? undefined : (): void => void loadDoor().catch(() => {});
+    const early = processes ? undefined : (): void => void loadDoor().catch(() => {});
     const database = await openDatabase(config, log, early, (error) => {
-      lost = error;
+      databaseLost = error;
       log.fatal(`the server stops, since its Postgres could not be started again: ${error.message}`);
       grace?.close();
     });
@@ -73,7 +73,7 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     const opened = await openDeps(config, connection, { log, connections: connectionsOf(config), watched });
     ends.push(opened.close);
     const { deps, jobs } = opened;
-    await prepareWay(deps);
+    await checkPooler(deps);
     await prepareSchema(config, connection, deps.db);
     await ensureKeys(deps.db, deps.secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], deps.clock());
     await deps.keys.reload();
@@ -81,23 +81,23 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
       log.warn({ err: error }, 'partitions could not be made; it is tried again');
     });
     if (mode === 'dev') await seed(deps, deps.clock());
-    const scrapes = await listenForMetrics(deps, crew);
+    const scrapes = await listenForMetrics(deps, processes);
     ends.push(async () => scrapes?.close());
     const workers = startWorkers(deps, jobs);
-    ends.push(followChanges(deps, connection, workers.heard));
+    ends.push(followChanges(deps, connection, workers.onChange));
     ends.push(() => settle(deps, workers.stop));
     const { SECRET_KEYS } = config;
-    const service = serviceOf(deps, crew, { SECRET_KEYS, connection });
+    const service = serviceOf(deps, processes, { SECRET_KEYS, connection });
     ends.push(() => service.close());
 
-    const delay = leaveIn(config) + (several ? PRIMARY_MS : 0);
+    const delay = closingTimeOf(config) + (several ? PRIMARY_MS : 0);
     grace = closeWithGrace({ delay, logger: false, skip }, async ({ err, signal }) => {
       stopping = true;
       if (err) log.fatal({ err }, 'unexpected error, stopping');
-      else if (!lost) log.info({ signal }, 'stopping');
+      else if (!databaseLost) log.info({ signal }, 'stopping');
       await end();
       // The exit code says so.
-      if (lost) throw lost;
+      if (databaseLost) throw databaseLost;
     });
     await partitioned;
     await service.begin();
@@ -127,13 +127,13 @@ interface Service {
   close(): Promise<void>;
 }
 
-/** By the crew, or else in this process. */
-function serviceOf(deps: Deps, crew: Crew | undefined, given: Start): Service {
-  if (crew) {
+/** By processes of their own, or else in this one. */
+function serviceOf(deps: Deps, processes: Processes | undefined, given: Start): Service {
+  if (processes) {
     return {
-      begin: () => crew.begin(given),
+      begin: () => processes.begin(given),
       async close() {
-        if (!(await crew.close())) throw new Error('requests under way were cut off');
+        if (!(await processes.close())) throw new Error('requests under way were cut off');
       },
     };
   }
@@ -147,18 +147,18 @@ function serviceOf(deps: Deps, crew: Crew | undefined, given: Start): Service {
   };
 }
 
-function restart(crew: Crew | undefined, log: Deps['log']): void {
-  if (crew) void crew.restart();
+function restart(processes: Processes | undefined, log: Deps['log']): void {
+  if (processes) void processes.restart();
   else log.warn('SIGHUP restarts processes one by one where WORKERS is above 1; there is one here, and it goes on');
 }
 
 /** Opens /metrics. In development several servers on one machine are usual: only the first gets the address. */
-async function listenForMetrics(deps: Deps, crew: Crew | undefined): Promise<MetricsListener | undefined> {
+async function listenForMetrics(deps: Deps, processes: Processes | undefined): Promise<MetricsListener | undefined> {
   const { METRICS_HOST: host, METRICS_PORT: port, mode } = deps.config;
   if (port === 0) return undefined;
   const { listenForScrapes, watch } = await import('../http/metrics.ts');
   watch(deps);
-  if (crew) deps.metrics.join(() => crew.counts());
+  if (processes) deps.metrics.join(() => processes.counts());
   try {
     return await listenForScrapes(deps, { host, port });
   } catch (error) {

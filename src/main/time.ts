@@ -1,8 +1,8 @@
-/** The clock of a process beside its database's: when they are compared, and who is told of it. */
+/** The clock of a process beside its database's: when they are compared, and what is logged of it. */
 import type { Deps } from '../deps.ts';
 import { disciplinedClock, type ClockSources, type Outcome, type Reading } from '../platform/clock.ts';
 import { earlier } from '../protocol/numeric-date.ts';
-import { databaseTime, type Db } from '../store/db.ts';
+import { databaseTime, type Db } from '../store/postgres/db.ts';
 
 /** A clock that goes by the database's, as far as one can believe it. */
 export interface FollowingClock {
@@ -13,7 +13,7 @@ export interface FollowingClock {
   compare(): Promise<void>;
 }
 
-const SAID = {
+const MESSAGES = {
   agreed: undefined,
   followed: 'the clock of the database was moved, and ours with it: keep both with NTP',
   doubted:
@@ -21,7 +21,7 @@ const SAID = {
   set: 'the clock of this server was set by the database’s: it had stood still, or was wrong',
 } as const satisfies Record<Outcome, string | undefined>;
 
-/** Without a log nobody is told. `readTime` and `sources` are for tests. */
+/** Without a log nothing is logged. `readTime` and `sources` are for tests. */
 export function followDatabase(
   db: Db,
   metrics: Pick<Deps['metrics'], 'compared'>,
@@ -39,9 +39,9 @@ export function followDatabase(
     const seconds_ahead = Math.round(ahead * 1000) / 1000;
     if (outcome === 'doubted') {
       // Once, not with every reading.
-      if (before === undefined) log?.error({ seconds_ahead }, SAID.doubted);
+      if (before === undefined) log?.error({ seconds_ahead }, MESSAGES.doubted);
     } else {
-      if (outcome !== 'agreed') log?.warn({ seconds_ahead }, SAID[outcome]);
+      if (outcome !== 'agreed') log?.warn({ seconds_ahead }, MESSAGES[outcome]);
       if (before !== undefined) log?.warn('the clocks of the database and of this server agree again');
     }
     return reading;

@@ -2,7 +2,7 @@
 import { uptime } from 'node:os';
 
 /** The time now. Within a process it steps back only where it had been wrong by more than a minute. */
-export type Clock = () => Date;
+type Clock = () => Date;
 
 /** What a clock is made of, in milliseconds. Tests have their own. */
 export interface ClockSources {
@@ -28,7 +28,7 @@ export type Outcome = 'agreed' | 'followed' | 'doubted' | 'set';
 
 /** One comparison. */
 export interface Reading {
-  /** What the database said. */
+  /** The time of the database. */
   at: Date;
   /** Seconds that this was ahead of ours. */
   ahead: number;
@@ -92,23 +92,23 @@ export function disciplinedClock({ machine, monotonic, awake }: ClockSources = S
     },
     doubt: () => doubted,
     async discipline(readTime) {
-      const asked = monotonic();
+      const begun = monotonic();
       const at = await readTime();
       const answered = monotonic();
       // The database read its clock somewhere between the two ends of the round trip.
-      const theirs = at.getTime() - (asked + answered) / 2;
+      const theirs = at.getTime() - (begun + answered) / 2;
       const machines = machine() - monotonic();
       if (anchor === undefined) set(machines);
       const ahead = theirs - offset;
-      const told = (outcome: Outcome): Reading => ({ at, ahead: ahead / 1000, outcome });
+      const reading = (outcome: Outcome): Reading => ({ at, ahead: ahead / 1000, outcome });
       const believe = (outcome: Outcome): Reading => {
-        const uncertain = Math.abs(ahead) <= (answered - asked) / 2 && anchor !== undefined;
+        const uncertain = Math.abs(ahead) <= (answered - begun) / 2 && anchor !== undefined;
         if (outcome === 'set') set(theirs);
         else if (!uncertain) offset = theirs;
         if (anchor === undefined || outcome === 'set' || answered - anchor.at > HOUR) anchor = { offset, at: answered };
         slept = awake() - monotonic();
         doubted = corroboratedSince = undefined;
-        return told(outcome);
+        return reading(outcome);
       };
 
       const measure = anchor?.offset ?? offset;
@@ -123,7 +123,7 @@ export function disciplinedClock({ machine, monotonic, awake }: ClockSources = S
         return believe('set');
       }
       doubted = ahead / 1000;
-      return told('doubted');
+      return reading('doubted');
     },
   };
 }

@@ -56,20 +56,20 @@ export function createLog(log: LogOptions): Logger {
 
 /** Lets one line of a class through, and says with the next how many were left out. */
 function sparing(isFlood: (error: unknown) => boolean, now: () => number): LogMethod {
-  const said = new Map<string, { at: number; left_out: number }>();
+  const lastOf = new Map<string, { at: number; left_out: number }>();
   return function logMethod(given, method) {
     const [first, ...rest] = given as [unknown, ...unknown[]];
     const error = first instanceof Error ? first : (first as { err?: unknown } | null)?.err;
     if (error === undefined || !isFlood(error)) return method.apply(this, given);
     const { code, message } = error as { code?: unknown; message: string };
     const name = typeof code === 'string' ? code : message;
-    const last = said.get(name);
+    const last = lastOf.get(name);
     if (last && now() - last.at < FLOOD_MS) {
       last.left_out += 1;
       return undefined;
     }
-    if (said.size >= CLASSES) said.clear();
-    said.set(name, { at: now(), left_out: 0 });
+    if (lastOf.size >= CLASSES) lastOf.clear();
+    lastOf.set(name, { at: now(), left_out: 0 });
     const line = first instanceof Error ? { err: first } : (first as object);
     const left_out = last?.left_out ?? 0;
     return method.apply(this, [{ ...line, ...(left_out > 0 && { left_out }) }, ...rest] as unknown as typeof given);

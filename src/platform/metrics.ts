@@ -1,4 +1,4 @@
-/** What is counted while the server runs, types and silence. prometheus.ts is the real one. */
+/** The interface of metrics, and one that counts nothing. prometheus.ts is the real one. */
 
 /**
  * Counters for those who run the server. Labels are words of our own and route templates, so that their number is bounded:
@@ -52,7 +52,7 @@ export interface Sources {
 }
 
 /** Work that lies in the database. */
-export interface Backlog {
+interface Backlog {
   /** Notices of sign-outs not delivered yet. */
   logout_waiting: number;
   /** Seconds since the oldest of them. */

@@ -11,7 +11,7 @@ export interface Tracing {
 }
 
 /** A request under way. Nothing that was sent becomes part of it, but for the trace it belongs to. */
-export interface RequestSpan {
+interface RequestSpan {
   /** Does work, at once or later, in the request's name. */
   run(work: () => void): void;
   end(answer: { route: string; status: number; request_id: string }): void;

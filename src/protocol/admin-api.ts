@@ -33,3 +33,9 @@ export const isAdminScope = (name: string): boolean => ADMIN_SCOPES.has(name);
 /** Are these resources the admin API, and nothing beside it? */
 export const isAdminApi = (resource: readonly string[], issuer: string): boolean =>
   resource.length === 1 && resource[0] === adminApiOf(issuer);
+
+/** Whether an address, as a request names it, is the admin API's or below it: also one that no route can read. */
+export function atAdminApi(issuer: string): (address: string) => boolean {
+  const base = new URL(adminApiOf(issuer)).pathname;
+  return (address) => address === base || address.startsWith(`${base}/`);
+}

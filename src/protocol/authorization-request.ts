@@ -5,7 +5,7 @@ import type { Prompt } from './prompt.ts';
 import { MAX_REQUEST_OBJECT, MAX_REQUEST_URI } from './request-object.ts';
 
 export const RESPONSE_TYPES = ['code'] as const;
-/** Codes travel in the query or in a POST body. There is no `fragment`: nothing of ours belongs there (spec.md). */
+/** Codes travel in the query or in a POST body. There is no `fragment`: nothing of ours belongs there (docs/specification.md). */
 export const RESPONSE_MODES = ['query', 'form_post'] as const;
 export type ResponseMode = (typeof RESPONSE_MODES)[number];
 
@@ -15,10 +15,18 @@ export interface ResponseTarget {
   redirect_uri: string;
   response_mode: ResponseMode;
   state?: string | undefined;
+  user_code?: undefined;
 }
 
-/** A checked request. It is stored with the interaction as JSON, so it holds nothing but JSON values. */
-export interface AuthorizationRequest extends ResponseTarget {
+/** A device that polls for its answer (RFC 8628 §3.4): no browser is sent anywhere, and a refusal is a page for the person. */
+export interface DeviceTarget {
+  client_id: string;
+  /** The code that the device shows. */
+  user_code: string;
+}
+
+/** What is asked for, wherever the answer goes. It is stored as JSON, so it holds nothing but JSON values. */
+interface Requested {
   /** Granted at most this: already narrowed to what the client may have. */
   scope: string[];
   resource: string[];
@@ -28,8 +36,6 @@ export interface AuthorizationRequest extends ResponseTarget {
   /** Seconds. */
   max_age?: number | undefined;
   login_hint?: string | undefined;
-  /** The code a device shows, when this is its request: the answer then goes to no browser. */
-  user_code?: string | undefined;
   /** The person an id_token_hint named, as this client is told. */
   hinted_sub?: string | undefined;
   /** Was that ID token another client's? */
@@ -42,6 +48,15 @@ export interface AuthorizationRequest extends ResponseTarget {
   /** Was it a request object (RFC 9101)? Undefined of one that an older server stored. */
   signed?: boolean | undefined;
 }
+
+/** A checked request of a client that is answered through the browser. */
+export interface AuthorizationRequest extends ResponseTarget, Requested {}
+
+/** A checked request of a device (RFC 8628 §3.1). */
+export interface DeviceRequest extends DeviceTarget, Requested {}
+
+/** A request that a person decides about. */
+export type InteractionRequest = AuthorizationRequest | DeviceRequest;
 
 /** Longest values we echo or keep, in characters. */
 export const LIMITS = {

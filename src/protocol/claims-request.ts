@@ -54,10 +54,10 @@ const isOfTexts = ({ value: one, values = [] }: ClaimRequest): boolean =>
  */
 export function parseClaimsRequest(sent: unknown): ClaimsRequest | undefined {
   if (sent === undefined) return undefined;
-  const asked = typeof sent === 'string' ? parseJson(sent) : sent;
+  const value = typeof sent === 'string' ? parseJson(sent) : sent;
   // It is stored as it comes, the names of members too.
-  if (!isStorableValue(asked)) throw invalidRequest('the claims parameter is malformed: it holds half a character');
-  const result = claimsRequest.safeParse(asked);
+  if (!isStorableValue(value)) throw invalidRequest('the claims parameter is malformed: it holds half a character');
+  const result = claimsRequest.safeParse(value);
   if (result.success) return result.data;
   const where = result.error.issues[0]!.path.slice(0, 1).join('');
   throw invalidRequest(`the claims parameter is malformed${where === '' ? '' : ` in ${where}`}`);
@@ -71,7 +71,7 @@ function parseJson(json: string): unknown {
   }
 }
 
-/** Only the claims that may be told; undefined when none is left. */
+/** The request narrowed to the claims that the client may have; undefined when none is left. */
 export function narrowClaimsRequest(
   { userinfo, id_token }: ClaimsRequest,
   tellable: ReadonlySet<string>,

@@ -1,6 +1,15 @@
 /** Client metadata (RFC 7591 §2, OpenID Connect Registration §2) with our own few additions: shapes, defaults and presets. */
 import { z } from 'zod';
 import { RESPONSE_MODES } from './authorization-request.ts';
+import {
+  AUTH_METHODS,
+  DEVICE_GRANT,
+  GRANT_TYPES,
+  isPublic,
+  MACHINE_GRANTS,
+  usesKeys,
+  type GrantType,
+} from './client.ts';
 import { isAdminScope } from './admin-api.ts';
 import { isPlainText } from './plain-text.ts';
 import { isScopeToken } from './scope.ts';
@@ -18,30 +27,14 @@ import { DECRYPTION_ALGS } from './key-alg.ts';
 import { REQUEST_OBJECT_SIGNING_ALGS, requestUriProblem } from './request-object.ts';
 import { sectorProblem, SUBJECT_TYPES } from './sector.ts';
 import { SIGNING_ALGS } from './signing-alg.ts';
+import { TOKEN_FORMATS } from './token-format.ts';
 import { webUri } from './uri.ts';
-
-export const AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const;
-export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token', DEVICE_GRANT] as const;
-export type AuthMethod = (typeof AUTH_METHODS)[number];
-export type GrantType = (typeof GRANT_TYPES)[number];
-
-/** The methods by which a client proves that it knows a secret. They are one: either may be used (RFC 6749 §2.3.1). */
-export const SECRET_METHODS = ['client_secret_basic', 'client_secret_post'] as const satisfies readonly AuthMethod[];
-
-type Authenticated = Readonly<{ token_endpoint_auth_method?: AuthMethod | undefined }>;
-
-/** Does the client authenticate with a secret? */
-export const usesSecret = ({ token_endpoint_auth_method: method }: Authenticated): boolean =>
-  (SECRET_METHODS as ReadonlyArray<AuthMethod | undefined>).includes(method);
-
-/** Is it a client that cannot prove who it is (RFC 6749 §2.1)? */
-export const isPublic = ({ token_endpoint_auth_method: method }: Authenticated): boolean => method === 'none';
+import { DAY } from './numeric-date.ts';
 
 /** Longest life of an ID token or access token, in seconds: a retired key stays published this long. */
-export const MAX_TOKEN_TTL = 86_400;
+export const MAX_TOKEN_TTL = DAY;
 /** Longest life of a refresh token or session, in seconds. */
-export const MAX_GRANT_TTL = 400 * 86_400;
+export const MAX_GRANT_TTL = 400 * DAY;
 
 const uri = webUri();
 const plain = z
@@ -102,7 +95,7 @@ export const clientMetadataFields = z.strictObject({
   userinfo_encrypted_response_enc: z.enum(CONTENT_ENCRYPTION).optional(),
   subject_type: z.enum(SUBJECT_TYPES).default('public'),
   sector_identifier_uri: webUri('https').optional(),
-  access_token_format: z.enum(['jwt', 'opaque']).optional(),
+  access_token_format: z.enum(TOKEN_FORMATS).optional(),
   access_token_ttl: tokenTtl.optional(),
   id_token_ttl: tokenTtl.optional(),
   refresh_token_ttl: grantTtl.optional(),
@@ -126,7 +119,7 @@ export const clientMetadataFields = z.strictObject({
 });
 
 /** Every member of a metadata document. */
-export const METADATA_MEMBERS = Object.keys(clientMetadataFields.shape);
+export const METADATA_MEMBERS = Object.keys(clientMetadataFields.shape) as ReadonlyArray<keyof ClientMetadata>;
 
 /** Members that only an operator decides: what a client may not say of itself, and does not change by saying nothing. */
 export const OPERATOR_ONLY = [
@@ -175,14 +168,16 @@ export const clientMetadata = clientMetadataFields.superRefine((client, context)
     problem('response_types', 'code goes with the grant type authorization_code');
   }
   // RFC 6749 §4.4: only for clients that can keep a secret.
-  if (isPublic(client) && client.grant_types.includes('client_credentials')) {
-    problem('grant_types', 'client_credentials is only for confidential clients');
+  if (isPublic(client)) {
+    for (const name of MACHINE_GRANTS.filter((machine) => client.grant_types.includes(machine))) {
+      problem('grant_types', `${name} is only for confidential clients`);
+    }
   }
   const hasKeys = client.jwks !== undefined || client.jwks_uri !== undefined;
   // RFC 7591 §2: one or the other.
   if (client.jwks !== undefined && client.jwks_uri !== undefined) problem('jwks_uri', 'cannot stand beside jwks');
-  if (client.token_endpoint_auth_method === 'private_key_jwt' && !hasKeys) {
-    problem('jwks', 'is needed for private_key_jwt, or jwks_uri');
+  if (usesKeys(client) && !hasKeys) {
+    problem('jwks', `is needed for ${client.token_endpoint_auth_method}, or jwks_uri`);
   }
   // RFC 9101 §10.5: nothing it could send would be accepted.
   if (client.require_signed_request_object && !hasKeys) {
@@ -213,7 +208,7 @@ export const clientMetadata = clientMetadataFields.superRefine((client, context)
 });
 
 /** What a client may want encrypted, by the first half of the members that say so. */
-export const ENCRYPTED = ['id_token', 'userinfo'] as const;
+const ENCRYPTED = ['id_token', 'userinfo'] as const;
 export type Encrypted = (typeof ENCRYPTED)[number];
 /** The members of each: its `alg` and its `enc`. */
 type Encryption = { [K in `${Encrypted}_encrypted_response_alg`]?: EncryptionAlg | undefined } & {
@@ -250,14 +245,6 @@ export const encryptionDefaults = (client: Encryption): Encryption =>
 export type ClientMetadata = z.infer<typeof clientMetadata>;
 export type ClientMetadataInput = z.input<typeof clientMetadata>;
 
-/** RFC 3986 unreserved characters, so that the id means the same in a form, a header and a path. */
-const CLIENT_ID = /^[A-Za-z0-9._~-]{1,128}$/;
-export const clientId = z.string().regex(CLIENT_ID, 'must be 1 to 128 of A-Z a-z 0-9 - . _ ~');
-/** Could a client have this name? */
-export const isClientId = (text: string): boolean => CLIENT_ID.test(text);
-/** RFC 6749 Appendix A.2: VSCHAR; long enough not to be guessed. */
-export const clientSecret = z.string().regex(/^[\x20-\x7E]{12,512}$/, 'must be 12 to 512 printable ASCII characters');
-
 const interactive = ['authorization_code', 'refresh_token'] as const satisfies GrantType[];
 
 /** Sensible metadata for the usual kinds of application. */
@@ -273,4 +260,3 @@ export const presets = {
   // No default scope: those of the standard are for people.
   m2m: { token_endpoint_auth_method: 'client_secret_basic', grant_types: ['client_credentials'], scope: '' },
 } as const satisfies Record<string, Partial<ClientMetadataInput>>;
-export type Preset = keyof typeof presets;

@@ -103,10 +103,10 @@ export class OAuthError extends Error {
     return this.#explanation;
   }
 
-  /** Adds what is known where the refusal passes by. What was said where it was thrown stays. */
+  /** Adds what is known further up. What the throw itself explained stays. */
   explain(more: Explanation): this {
-    const said = Object.entries(this.#explanation).filter(([, value]) => value !== undefined);
-    this.#explanation = { ...more, ...Object.fromEntries(said) };
+    const known = Object.entries(this.#explanation).filter(([, value]) => value !== undefined);
+    this.#explanation = { ...more, ...Object.fromEntries(known) };
     return this;
   }
 
@@ -147,8 +147,5 @@ export const invalidTarget = refusal('invalid_target');
 export const invalidToken = refusal('invalid_token');
 export const insufficientScope = refusal('insufficient_scope');
 export const accessDenied = refusal('access_denied');
-export const authorizationPending = refusal('authorization_pending');
-export const slowDown = refusal('slow_down');
-export const expiredToken = refusal('expired_token');
 export const tooManyRequests = refusal('too_many_requests');
 export const temporarilyUnavailable = refusal('temporarily_unavailable');

@@ -12,7 +12,7 @@ const FORM = { check: 'form' } as const;
 // C0 controls and DEL except TAB, LF and CR. Postgres text cannot hold U+0000, and none of the others means anything here.
 const CONTROL = /[^\P{Cc}\t\n\r\u0080-\u009F]/u;
 /** Does a parameter's text hold a character that none may? */
-export const holdsControl = (text: string): boolean => CONTROL.test(text);
+export const hasControlCharacter = (text: string): boolean => CONTROL.test(text);
 
 /**
  * Decodes a query string or a form body.
@@ -32,7 +32,7 @@ export function parseForm(text: string): Pairs {
     const name = decode(equals < 0 ? part : part.slice(0, equals));
     const value = equals < 0 ? '' : decode(part.slice(equals + 1));
     // In what is printable, a control character can only be escaped.
-    if (part.includes('%') && (holdsControl(name) || holdsControl(value)))
+    if (part.includes('%') && (hasControlCharacter(name) || hasControlCharacter(value)))
       throw invalidRequest('a parameter holds a control character', FORM);
     pairs.push([name, value]);
   }

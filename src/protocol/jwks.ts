@@ -47,9 +47,9 @@ const CURVES = ['P-256', 'P-384', 'P-521', 'X25519'];
 export function encryptionKeysOf({ keys }: PublicJwks, alg: EncryptionAlg): PublicJwk[] {
   const fits = ({ kty, crv }: PublicJwk): boolean =>
     alg === 'RSA-OAEP-256' ? kty === 'RSA' : kty !== 'RSA' && CURVES.includes(String(crv));
-  const said = (key: PublicJwk): number => Number(key['use'] === 'enc') + Number(key['alg'] === alg);
+  const explicitness = (key: PublicJwk): number => Number(key['use'] === 'enc') + Number(key['alg'] === alg);
   return keys
     .filter((key) => fits(key) && ['enc', undefined].includes(key['use'] as string | undefined))
     .filter((key) => key['alg'] === undefined || key['alg'] === alg)
-    .toSorted((one, other) => said(other) - said(one));
+    .toSorted((one, other) => explicitness(other) - explicitness(one));
 }

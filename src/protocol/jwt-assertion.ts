@@ -40,7 +40,7 @@ export function joseProblem(error: unknown): string {
 }
 
 /** Seconds an assertion may be valid from now, at most. */
-export const ASSERTION_MAX_LIFE = 300;
+const ASSERTION_MAX_LIFE = 300;
 /** Seconds that two clocks may differ. */
 export const CLOCK_LEEWAY = 60;
 

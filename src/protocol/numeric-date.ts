@@ -1,5 +1,8 @@
 /** NumericDate (RFC 7519 §2): whole seconds since the epoch, and arithmetic in seconds on the dates we store. */
 
+/** A day, in seconds. */
+export const DAY = 86_400;
+
 /** Whole seconds since the epoch (RFC 7519 §2). */
 export const numericDate = (date: Date): number => Math.floor(date.getTime() / 1000);
 

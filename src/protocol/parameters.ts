@@ -4,6 +4,12 @@ import { invalidRequest } from './error.ts';
 
 export type Parameters = Readonly<Record<string, string | string[]>>;
 
+/** One parameter as a string, or undefined. */
+export function textOf(parameters: Parameters, name: string): string | undefined {
+  const value = parameters[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
 /** @throws OAuthError invalid_request naming the first parameter that is missing or malformed */
 export function parseParameters<T>(schema: z.ZodType<T>, parameters: Parameters): T {
   const result = schema.safeParse(parameters);

@@ -2,10 +2,11 @@
 import { invalidRequest } from './error.ts';
 import { listOf } from './redaction.ts';
 
-export const PROMPTS = ['none', 'login', 'consent', 'select_account'] as const;
+const PROMPTS = ['none', 'login', 'consent', 'select_account'] as const;
 export type Prompt = (typeof PROMPTS)[number];
 
-const isPrompt = (text: string): text is Prompt => (PROMPTS as readonly string[]).includes(text);
+/** Is it a value of the parameter? */
+export const isPrompt = (text: string): text is Prompt => (PROMPTS as readonly string[]).includes(text);
 
 /** @throws OAuthError invalid_request for an unknown value, or `none` beside another */
 export function parsePrompt(text: string | undefined): Prompt[] {

@@ -3,7 +3,7 @@
  * members as parameters. Signatures and encryption are undone before.
  */
 import { z } from 'zod';
-import { holdsControl } from './form-encoding.ts';
+import { hasControlCharacter } from './form-encoding.ts';
 import { ASSERTION_ALGS, CLOCK_LEEWAY } from './jwt-assertion.ts';
 import type { Parameters } from './parameters.ts';
 import { isPlainText } from './plain-text.ts';
@@ -12,7 +12,6 @@ import { isUriText } from './uri.ts';
 
 /** What they may be signed with: all that a client may authenticate with. Never `none`, never an HMAC. */
 export const REQUEST_OBJECT_SIGNING_ALGS = ASSERTION_ALGS;
-export type RequestObjectSigningAlg = (typeof REQUEST_OBJECT_SIGNING_ALGS)[number];
 
 /** Characters of a request_uri (RFC 9101 §5.2), and of an object wherever it comes from. */
 export const MAX_REQUEST_URI = 512;
@@ -90,7 +89,7 @@ function parametersOf(members: Readonly<Record<string, unknown>>): Parameters | 
 }
 
 function textOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.isWellFormed() && !holdsControl(value) ? value : undefined;
+  if (typeof value === 'string') return value.isWellFormed() && !hasControlCharacter(value) ? value : undefined;
   try {
     const text = JSON.stringify(value);
     return isPlainText(text) ? text : undefined;

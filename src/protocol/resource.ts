@@ -38,15 +38,19 @@ export function narrowResource(requested: readonly string[], granted: readonly s
 }
 
 /** @throws OAuthError invalid_target for a resource that is neither registered nor ourselves */
-export function requireKnown(resource: readonly string[], known: ReadonlyMap<string, unknown>, issuer: string): void {
+export function requireRegistered(
+  resource: readonly string[],
+  known: ReadonlyMap<string, unknown>,
+  issuer: string,
+): void {
   const unknown = resource.filter((uri) => uri !== issuer && !known.has(uri));
   if (unknown.length === 0) return;
   const expected = listOf([issuer, ...known.keys()]);
   throw invalidTarget('the resource is not known', { check: 'resource', expected, received: listOf(unknown) });
 }
 
-/** Those that somebody registered: neither ourselves nor our admin API. */
-export const notOwn = (resource: readonly string[], issuer: string): string[] =>
+/** The resources without the server itself and its admin API: those that have rows. */
+export const withoutOwn = (resource: readonly string[], issuer: string): string[] =>
   resource.filter((uri) => uri !== issuer && uri !== adminApiOf(issuer));
 
 /** What has to be known to say which scope means something where. */
@@ -68,10 +72,10 @@ export function scopeAt(
   resource: readonly string[],
   { issuer, resources }: Omit<ResourceRules, 'scopes'>,
 ): string[] {
-  const meant = isAdminApi(resource, issuer) ? scope : scope.filter((name) => !isAdminScope(name));
-  if (resource.length === 0 || resource.some((uri) => takesAny(uri, issuer, resources))) return [...meant];
+  const allowed = isAdminApi(resource, issuer) ? [...scope] : scope.filter((name) => !isAdminScope(name));
+  if (resource.length === 0 || resource.some((uri) => takesAny(uri, issuer, resources))) return allowed;
   const listed = listedBy(resource, resources);
-  return meant.filter((name) => listed.has(name));
+  return allowed.filter((name) => listed.has(name));
 }
 
 /**
@@ -97,6 +101,8 @@ const listedBy = (resource: readonly string[], resources: ResourceRules['resourc
  * to the client itself, in the ID token, wherever the access token goes.
  */
 export function narrowScope(scope: readonly string[], resource: readonly string[], rules: ResourceRules): string[] {
-  const served = new Set(scopeAt(scope, resource, rules));
+  const there = scopeAt(scope, resource, rules);
+  if (there.length === scope.length) return there;
+  const served = new Set(there);
   return scope.filter((name) => served.has(name) || isIdentityScope(name, rules.scopes));
 }

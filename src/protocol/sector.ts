@@ -1,8 +1,8 @@
-/** Pairwise subjects (OpenID Connect Core §8.1): which clients are told the same `sub` of a person. */
+/** Pairwise subjects (OpenID Connect Core §8.1): which clients see the same `sub` of a person. */
 import { isLoopbackHost, isWebUri, type ApplicationType } from './redirect-uri.ts';
 
 export const SUBJECT_TYPES = ['public', 'pairwise'] as const;
-export type SubjectType = (typeof SUBJECT_TYPES)[number];
+type SubjectType = (typeof SUBJECT_TYPES)[number];
 
 /** What of a client decides its sector. */
 export interface SectorOf {
@@ -11,7 +11,7 @@ export interface SectorOf {
   redirect_uris: readonly string[];
 }
 
-/** The sector of all who are told the public subject: no host is empty. */
+/** The sector of all clients with public subjects: no host is empty. */
 export const PUBLIC_SECTOR = '';
 
 /** The sector of a client as it is registered now: a host, or the public one. */
@@ -48,7 +48,7 @@ export function backchannelProblem(client: BackchannelOf, granted?: { sector: st
 export function sectorProblem(redirect_uris: readonly string[], application_type: ApplicationType): string | undefined {
   const hosts = new Set(redirect_uris.map((uri) => (isWebUri(uri) ? new URL(uri).hostname : '')));
   if (hosts.size !== 1 || hosts.has('')) return 'is needed: the redirect URIs are not all at one host';
-  // Every native application is at 127.0.0.1: they would all be told the same.
+  // Every native application is at 127.0.0.1: they would all share one sector.
   const [host] = [...hosts] as [string];
   return application_type === 'native' && isLoopbackHost(host)
     ? 'is needed: a loopback host is nobody’s own'

@@ -1,5 +1,5 @@
 /** How long to wait after failed guesses. A delay that grows, never a lock that a stranger can close for good. */
-import { secondsAfter } from './numeric-date.ts';
+import { DAY, secondsAfter } from './numeric-date.ts';
 
 /** How failures slow their maker down. */
 export interface ThrottlePolicy {
@@ -38,16 +38,16 @@ export const CLIENT_SECRET_POLICY: ThrottlePolicy = { free: 20, first: 1, longes
 export const USER_CODE_POLICY: ThrottlePolicy = { free: 5, first: 1, longest: 900 };
 export const USER_CODE_NETWORK_POLICY: ThrottlePolicy = { free: 30, first: 1, longest: 300 };
 /** Seconds without failure after which a count has faded. */
-export const FADES_AFTER = 86_400;
+export const FADES_AFTER = DAY;
 
 /** Doublings until the longest of all delays is long past. */
 export const MOST_DOUBLINGS = 20;
 
-/** Seconds from the last failure until the next guess is heard: nothing, then 1, 2, 4, … up to the longest. */
+/** Seconds from the last failure until the next guess is accepted: nothing, then 1, 2, 4, … up to the longest. */
 export const delayAfter = (count: number, { free, first, longest }: ThrottlePolicy): number =>
   count < free ? 0 : Math.min(longest, first * 2 ** Math.min(count - free, MOST_DOUBLINGS));
 
-/** When a guess in these lanes is heard again, after what failed in them; undefined when it is at once. */
+/** When a guess in these lanes is accepted again, after what failed in them; undefined when it is at once. */
 export function blockedUntil(
   failed: ReadonlyMap<string, Failures>,
   lanes: readonly Lane[],

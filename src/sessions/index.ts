@@ -6,9 +6,9 @@ import type { Deps } from '../deps.ts';
 import { record, type Actor, type Requester } from '../events/index.ts';
 import { accessDenied, invalidRequest } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import { transact, type Trx } from '../store/db.ts';
+import { transact, type Trx } from '../store/postgres/db.ts';
 import * as grants from '../store/grants.ts';
-import { bucketOf, drawHandle, handleFrom, newId, readHandle, sha256, type Handle } from '../store/handle.ts';
+import { bucketOf, drawHandle, handleFrom, newId, readHandle, sha256, type Handle } from '../protocol/handle.ts';
 import * as notices from '../store/logout-notices.ts';
 import * as store from '../store/sessions.ts';
 
@@ -65,18 +65,18 @@ export interface Start {
    * The browser's sessions until now. That of the same person is replaced: its id dies, its sid, and so what was granted
    * under it, is carried on. Those of others stay; of too many the last ends, as by a sign-out.
    */
-  beside?: readonly store.LiveSession[];
+  browser_sessions?: readonly store.LiveSession[];
   /** The browser's own cookie, and when the request came that the session starts with. */
   browser?: { value: string; since: Date };
   via: string;
-  /** Writes what stands on the session, in its transaction. */
-  give?: (trx: Trx, sid: string) => Promise<void>;
+  /** Writes what depends on the session (a token of POST /login), in its transaction. */
+  onStart?: (trx: Trx, sid: string) => Promise<void>;
 }
 
 /** A session that began, and what is left of those beside it. */
 export interface Started extends Handle {
   sid: string;
-  kept: readonly store.LiveSession[];
+  remaining: readonly store.LiveSession[];
 }
 
 /**
@@ -88,7 +88,7 @@ export interface Started extends Handle {
 export async function startSession(
   deps: Needs,
   { sub, amr, acr, password_changed_at }: Authentication,
-  { kind, ttl, beside = [], browser, via, give }: Start,
+  { kind, ttl, browser_sessions = [], browser, via, onStart }: Start,
   by: Requester,
   now: Date,
 ): Promise<Started> {
@@ -97,19 +97,19 @@ export async function startSession(
   const of = browser && { browser_hash: sha256(browser.value), salt: random(32) };
   const { handle, ...key } =
     browser && of ? handleOf(deps, browser.value, of.salt, bucketOf(expires_at)) : drawHandle(random, expires_at);
-  const replaced = beside.find((session) => session.sub === sub);
-  const others = beside.filter((session) => session.sub !== sub);
-  const [kept, pushedOut] = [others.slice(0, MAX_SESSIONS - 1), others.slice(MAX_SESSIONS - 1)];
+  const replaced = browser_sessions.find((session) => session.sub === sub);
+  const others = browser_sessions.filter((session) => session.sub !== sub);
+  const [remaining, pushedOut] = [others.slice(0, MAX_SESSIONS - 1), others.slice(MAX_SESSIONS - 1)];
   const sid = replaced?.sid ?? newId(random, 16);
   const started = await transact(db, async (trx) => {
-    const strays = of ? await store.straysOf(trx, of.browser_hash, beside, now) : [];
-    const meanwhile = browser ? strays.filter(({ created_at }) => created_at >= browser.since) : [];
-    const twin = browser && twinIn(deps, browser.value, sub, meanwhile);
-    if (twin) {
+    const unnamed = of ? await store.unnamedSessionsOf(trx, of.browser_hash, browser_sessions, now) : [];
+    const meanwhile = browser ? unnamed.filter(({ created_at }) => created_at >= browser.since) : [];
+    const concurrent = browser && concurrentSignIn(deps, browser.value, sub, meanwhile);
+    if (concurrent) {
       await record(trx, { event: 'sign_in', sub, detail: { amr, via } }, by, now);
-      return twin;
+      return concurrent;
     }
-    // Whose answer the browser would keep nobody knows, and the other's session would be in no cookie.
+    // The browser keeps one of two cookies, nobody knows which: the other person's session would be in none.
     if (meanwhile.length > 0) {
       const received = 'a sign-in while another person signed in in the same browser';
       throw invalidRequest('somebody else signed in in this browser at this moment', {
@@ -125,58 +125,52 @@ export async function startSession(
     }
     if (replaced) await store.supersede(trx, replaced, now);
     // No longer in the cookie, nobody could sign them out any more.
-    const lost = strays.filter((stray) => stray.sid !== sid && !kept.some((session) => session.sid === stray.sid));
-    for (const session of [...pushedOut, ...lost]) await endIn(trx, session, by, now);
+    const named = [sid, ...remaining.map((session) => session.sid)];
+    const lost = unnamed.filter((session) => !named.includes(session.sid));
+    for (const session of [...pushedOut, ...lost]) await endSession(trx, session, by, now);
     await record(trx, { event: 'sign_in', sub, detail: { amr, via } }, by, now);
-    await give?.(trx, sid);
+    await onStart?.(trx, sid);
     return { handle, ...key, sid };
   });
-  return { ...started, kept };
+  return { ...started, remaining };
 }
 
-/** Derived from what the browser alone has and a key of ours: whoever has both can be told it again. */
+/** The handle of a session, derived from the browser's own cookie and a key of ours, so that it can be derived again. */
 const handleOf = ({ secrets }: Pick<Deps, 'secrets'>, browser: string, salt: Buffer, bucket: number): Handle =>
   handleFrom(bucket, secrets.mac('session', [browser, salt]));
 
 /** The session of the same person that began while this sign-in was under way. */
-function twinIn(
+function concurrentSignIn(
   deps: Pick<Deps, 'secrets'>,
   browser: string,
   sub: string,
-  meanwhile: readonly store.Stray[],
+  meanwhile: readonly store.UnnamedSession[],
 ): (Handle & { sid: string }) | undefined {
-  const twin = meanwhile.find((stray) => stray.sub === sub);
-  if (!twin) return undefined;
-  const again = handleOf(deps, browser, twin.salt, twin.expires_bucket);
+  const concurrent = meanwhile.find((session) => session.sub === sub);
+  if (!concurrent) return undefined;
+  const again = handleOf(deps, browser, concurrent.salt, concurrent.expires_bucket);
   // Another where SECRET_KEYS was changed in between.
-  return again.hash.equals(twin.hash) ? { ...again, sid: twin.sid } : undefined;
+  return again.hash.equals(concurrent.hash) ? { ...again, sid: concurrent.sid } : undefined;
 }
 
 type Ended = Pick<store.LiveSession, 'sid' | 'sub'>;
 
-/** Ends a session on the server, and with it every grant that was not given offline_access. */
-export async function endSession({ db }: Pick<Deps, 'db'>, session: Ended, by: Requester, now: Date): Promise<void> {
-  await transact(db, (trx) => endIn(trx, session, by, now));
-}
-
-/** The same by its sid, if it is of whom is named. False when there is no live one. */
-export function endSessionOf(
-  { db }: Pick<Deps, 'db'>,
+/** Ends a session by its sid, if it is this person's where one is named. False when there is no live one. */
+export async function endSessionOf(
+  trx: Trx,
   sid: string,
   whose: { sub?: string | undefined },
   by: Actor,
   now: Date,
 ): Promise<boolean> {
-  return transact(db, async (trx) => {
-    const session = await store.find(trx, sid);
-    if (!session || session.ended_at !== null || session.sub !== (whose.sub ?? session.sub)) return false;
-    await endIn(trx, session, by, now);
-    return true;
-  });
+  const session = await store.find(trx, sid);
+  if (!session || session.ended_at !== null || session.sub !== (whose.sub ?? session.sub)) return false;
+  await endSession(trx, session, by, now);
+  return true;
 }
 
-/** The same, in a transaction of the caller's. */
-export async function endIn(trx: Trx, { sid, sub }: Ended, by: Actor, now: Date): Promise<void> {
+/** Ends a session on the server, and with it every grant that was not given offline_access. */
+export async function endSession(trx: Trx, { sid, sub }: Ended, by: Actor, now: Date): Promise<void> {
   // The session first: a grant being made at this moment holds its row, and is seen by the next statement.
   // So is the row of a sign-in that took the session over while the first attempt waited for it.
   if (!(await store.end(trx, sid, now)) && !(await store.end(trx, sid, now))) return;

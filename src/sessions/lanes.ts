@@ -1,5 +1,5 @@
 /**
- * Lanes of deliveries: who may go on the way beside those that are. A client that is slow, or failed, is in nobody's way but
+ * Lanes of deliveries: which clients may be notified next, beside those under way. A client that is slow, or failed, is in nobody's way but
  * its own. What is known of clients is this process' alone, and only about when to try.
  */
 import { LRUCache } from 'lru-cache';
@@ -21,7 +21,7 @@ export const FIRST_RETRY = 10;
 export const backOff = (attempts: number): number => FIRST_RETRY * 2 ** attempts;
 
 /** One delivery under way. */
-export interface Delivery {
+interface Delivery {
   client_id: string;
   /** In a lane of those that take long. */
   slow: boolean;

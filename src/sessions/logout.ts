@@ -10,13 +10,13 @@ import type { Parameters } from '../protocol/parameters.ts';
 import { listOf, strangeName } from '../protocol/redaction.ts';
 import { sectorOf } from '../protocol/sector.ts';
 import type { Client } from '../store/clients.ts';
-import { transact } from '../store/db.ts';
-import { drawHandle, readHandle } from '../store/handle.ts';
+import { transact } from '../store/postgres/db.ts';
+import { drawHandle, readHandle } from '../protocol/handle.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import * as signOuts from '../store/sign-outs.ts';
-import { readHint } from '../tokens/id-token.ts';
+import { readHint } from '../tokens/id-token-hint.ts';
 import { sidFor } from '../tokens/subject.ts';
-import { endIn } from './index.ts';
+import { endSession } from './index.ts';
 
 /** A logout request, checked. */
 export interface LogoutRequest {
@@ -60,14 +60,14 @@ export async function readLogoutRequest(
   const client = named === undefined ? undefined : await deps.directory.client(named);
   const uri = get('post_logout_redirect_uri');
   // §2: only with a genuine hint; a name alone could be anybody's.
-  const wanted = hint && client ? uri : undefined;
-  const registered = wanted !== undefined && client?.post_logout_redirect_uris.includes(wanted);
+  const requested = hint && client ? uri : undefined;
+  const registered = requested !== undefined && client?.post_logout_redirect_uris.includes(requested);
   const hinted = client && sessions.find(({ sid }) => sidFor(deps, sectorOf(client), sid) === hint?.sid);
   const state = get('state');
   return {
     client,
-    return_to: registered ? withQuery(wanted, state === undefined ? {} : { state }) : undefined,
-    refusal: client && wanted !== undefined && !registered ? unregistered(client, wanted) : undefined,
+    return_to: registered ? withQuery(requested, state === undefined ? {} : { state }) : undefined,
+    refusal: client && requested !== undefined && !registered ? unregistered(client, requested) : undefined,
     session: hinted ?? sessions[0],
     recognised: hinted !== undefined,
   };
@@ -92,7 +92,7 @@ function withQuery(uri: string, parameters: Record<string, string>): string {
 const PAGE_TTL = 600;
 
 /** Where the person is to be led, and in which browser. */
-export interface Way extends Pick<LogoutRequest, 'client' | 'return_to'> {
+export interface SignOutChoice extends Pick<LogoutRequest, 'client' | 'return_to'> {
   browser_hash: Buffer;
 }
 
@@ -103,7 +103,7 @@ export interface Way extends Pick<LogoutRequest, 'client' | 'return_to'> {
 export async function signOut(
   { db, random }: Pick<Deps, 'db' | 'random'>,
   sessions: readonly LiveSession[],
-  { browser_hash, client, return_to }: Way,
+  { browser_hash, client, return_to }: SignOutChoice,
   by: Requester,
   now: Date,
 ): Promise<string | undefined> {
@@ -114,7 +114,7 @@ export async function signOut(
   const client_id = client?.client_id ?? null;
   return transact(db, async (trx) => {
     for (const sid of sids)
-      await endIn(
+      await endSession(
         trx,
         sessions.find((session) => session.sid === sid)!,
         by,
@@ -127,8 +127,8 @@ export async function signOut(
 
 /** What the page after a sign-out shows. */
 export interface SignOutPage extends Pick<LogoutRequest, 'client' | 'return_to'> {
-  /** The applications that are told, by name. */
-  told: string[];
+  /** The names of the applications that are notified. */
+  notified: string[];
   /** The addresses to be framed: §3, with the session's `iss` and `sid`. */
   frames: string[];
 }
@@ -144,18 +144,18 @@ export async function openSignOut(
   const key = readHandle(handle);
   const signedOut = key && (await signOuts.find(db, key, browser_hash, now));
   if (!signedOut) return undefined;
-  const told = await signOuts.told(db, signedOut);
-  const names = new Map(told.map(({ client_id, client_name }) => [client_id, client_name ?? client_id]));
-  const framed = told.map(async ({ client_id, frontchannel_logout_uri: uri, sid, sector }) => {
+  const clients = await signOuts.notifiedClients(db, signedOut);
+  const names = new Map(clients.map(({ client_id, client_name }) => [client_id, client_name ?? client_id]));
+  const framed = clients.map(async ({ client_id, frontchannel_logout_uri: uri, sid, sector }) => {
     const client = uri === null ? undefined : await directory.client(client_id);
-    // Its address is in the sector that it is in now, and is told nothing of another.
+    // The address belongs to the client's present sector: it learns nothing of sessions in another.
     if (uri === null || !client || (sector ?? sectorOf(client)) !== sectorOf(client)) return [];
     return withQuery(uri, { iss: config.ISSUER, sid: sidFor(deps, sectorOf(client), sid) });
   });
   return {
     client: signedOut.client_id === null ? undefined : await directory.client(signedOut.client_id),
     return_to: signedOut.return_to ?? undefined,
-    told: [...names.values()],
+    notified: [...names.values()],
     frames: (await Promise.all(framed)).flat(),
   };
 }

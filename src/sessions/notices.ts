@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { backchannelProblem } from '../protocol/sector.ts';
-import { transact } from '../store/db.ts';
+import type { Trx } from '../store/postgres/db.ts';
 import * as notices from '../store/logout-notices.ts';
 import { issueLogoutToken } from '../tokens/logout-token.ts';
 import { backOff, createLanes, FIRST_RETRY, type Lanes } from './lanes.ts';
@@ -87,26 +87,23 @@ async function deliver(deps: Needs, notice: notices.Due, now: Date): Promise<boo
     const outcome = { next_at: secondsAfter(now, backOff(attempts)), dead_at: dead ? now : null, last_failure };
     const rest = status === undefined || status === 429 || status >= 500;
     await notices.failed(deps.db, notice_id, outcome);
-    if (rest) await notices.putOff(deps.db, client_id, { last_failure, first: FIRST_RETRY, most: ATTEMPTS }, now);
+    if (rest)
+      await notices.postponeAllOf(deps.db, client_id, { last_failure, first: FIRST_RETRY, most: ATTEMPTS }, now);
     deps.log.warn({ err: error, client_id, attempts, dead }, 'a client could not be told of a sign-out');
     return rest;
   }
 }
 
 /** Sends a notice that was given up again, at the worker's next turn. False when there is none such. */
-export function retryNotice({ db }: Pick<Needs, 'db'>, notice_id: string, by: Actor, now: Date): Promise<boolean> {
-  return transact(db, async (trx) => {
-    const revived = await notices.revive(trx, notice_id, now);
-    if (revived) await record(trx, { event: 'logout_notice_retried', ...revived, detail: { notice_id } }, by, now);
-    return revived !== undefined;
-  });
+export async function retryNotice(trx: Trx, notice_id: string, by: Actor, now: Date): Promise<boolean> {
+  const revived = await notices.revive(trx, notice_id, now);
+  if (revived) await record(trx, { event: 'logout_notice_retried', ...revived, detail: { notice_id } }, by, now);
+  return revived !== undefined;
 }
 
 /** Forgets a notice that was given up. False when there is none such. */
-export function removeNotice({ db }: Pick<Needs, 'db'>, notice_id: string, by: Actor, now: Date): Promise<boolean> {
-  return transact(db, async (trx) => {
-    const removed = await notices.removeDead(trx, notice_id);
-    if (removed) await record(trx, { event: 'logout_notice_deleted', ...removed, detail: { notice_id } }, by, now);
-    return removed !== undefined;
-  });
+export async function removeNotice(trx: Trx, notice_id: string, by: Actor, now: Date): Promise<boolean> {
+  const removed = await notices.removeDead(trx, notice_id);
+  if (removed) await record(trx, { event: 'logout_notice_deleted', ...removed, detail: { notice_id } }, by, now);
+  return removed !== undefined;
 }

@@ -1,22 +1,49 @@
-/** Access tokens that leave a trace: opaque ones while they live, and JWTs without a grant that were revoked. */
+/** Access tokens that have rows: opaque ones while they live, and JWTs without a grant that were revoked. */
 import type { Selectable } from 'kysely';
 import type { PersonClaims } from '../protocol/claims.ts';
-import type { Db, Trx } from './db.ts';
-import { bucketOfId, type HandleKey } from './handle.ts';
-import type { Grant } from './grants.ts';
+import type { Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import { bucketOfId, type HandleKey } from '../protocol/handle.ts';
+import { isLive, type Grant } from './grants.ts';
 import type { Memberships } from './memberships.ts';
-import { around } from './partitions.ts';
-import { read, write } from './pipeline.ts';
-import { prepared } from './prepared.ts';
-import type { Database } from './schema.ts';
+import { around } from './postgres/partitions.ts';
+import { read, write } from './postgres/pipeline.ts';
+import { prepared } from './postgres/prepared.ts';
 
-/** A person, as far as a resource that asks for memberships is told. */
+/** Each row is an opaque access token. */
+export interface AccessTokensTable {
+  expires_bucket: number;
+  hash: Buffer;
+  jti: string;
+  client_id: string;
+  sub: string;
+  scope: string[];
+  aud: string[];
+  grant_bucket: Nullable<number>;
+  grant_id: Nullable<string>;
+  sid: Nullable<string>;
+  auth_time: Nullable<Date>;
+  acr: Nullable<string>;
+  amr: Nullable<string[]>;
+  created_at: Date;
+  expires_at: Date;
+  revoked_at: Nullable<Date>;
+}
+
+/** Each row is a JWT without a grant that was revoked. */
+export interface RevokedTokensTable {
+  expires_bucket: number;
+  jti: string;
+  expires_at: Date;
+}
+
+/** The claims and memberships of a token's person, for a resource that registered for them. */
 interface Member {
   claims: PersonClaims;
   memberships: Memberships;
 }
 
-export type OpaqueToken = Omit<Selectable<Database['access_tokens']>, 'revoked_at'>;
+export type OpaqueToken = Omit<Selectable<AccessTokensTable>, 'revoked_at'>;
 
 /** Writes an opaque access token for which nothing is spent. */
 export async function insert(db: Db | Trx, t: OpaqueToken): Promise<void> {
@@ -62,7 +89,7 @@ export async function findLive(
     where t.expires_bucket = ${key.expires_bucket} and t.hash = ${key.hash}
       and ${around('access_tokens', 't.expires_bucket', key.expires_bucket, now)}
       and t.revoked_at is null and t.expires_at > ${now}
-      and (t.grant_id is null or (g.revoked_at is null and g.expires_at > ${now}))
+      and (t.grant_id is null or (${isLive(now)}))
       and (t.sid is null or t.grant_id is not null or exists (
         select from sessions s join users u on u.sub = s.sub
         where s.sid = t.sid and s.ended_at is null and s.expires_at > ${now} and u.disabled_at is null))`,
@@ -71,10 +98,7 @@ export async function findLive(
 }
 
 /** An opaque token in any state: for its revocation, and for operators. */
-export const find = (
-  db: Db,
-  { expires_bucket, hash }: HandleKey,
-): Promise<Selectable<Database['access_tokens']> | undefined> =>
+export const find = (db: Db, { expires_bucket, hash }: HandleKey): Promise<Selectable<AccessTokensTable> | undefined> =>
   db
     .selectFrom('access_tokens')
     .selectAll()

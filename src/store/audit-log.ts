@@ -1,10 +1,23 @@
 /** The audit log: append only. What is past its retention is swept. */
-import type { Selectable } from 'kysely';
-import type { Db, Trx } from './db.ts';
-import { isSerial, keysetPage, type Keyset, type KeysetPage } from './listing.ts';
-import { write } from './pipeline.ts';
-import { prepared } from './prepared.ts';
-import type { Database } from './schema.ts';
+import type { Generated, Selectable } from 'kysely';
+import type { Json, Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import { isSerial, keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts';
+import { write } from './postgres/pipeline.ts';
+import { prepared } from './postgres/prepared.ts';
+
+/** Each row is an event. */
+export interface AuditEventsTable {
+  event_id: Generated<string>;
+  at: Date;
+  event: string;
+  sub: Nullable<string>;
+  client_id: Nullable<string>;
+  actor: Nullable<string>;
+  ip: Nullable<string>;
+  request_id: Nullable<string>;
+  detail: Json<Record<string, unknown>>;
+}
 
 /** One event, and who did it to whom. */
 export interface AuditRow {
@@ -30,7 +43,7 @@ export async function append(db: Db | Trx, row: AuditRow): Promise<void> {
   );
 }
 
-export type AuditEvent = Selectable<Database['audit_events']>;
+export type AuditEvent = Selectable<AuditEventsTable>;
 
 /** What the log can be narrowed by. */
 export interface AuditFilters {
@@ -64,18 +77,6 @@ export function page(
 
 /** The order of the log: of time, and of writing where that is the same. */
 export const BY_TIME = ['at', 'event_id'] as const;
-
-/** Events one by one, newest first, read in pages so that none is held for long. */
-export async function* read(db: Db, filters: AuditFilters): AsyncGenerator<AuditEvent, void, undefined> {
-  let after: Array<string | number> | undefined;
-  do {
-    const { rows, more, last } = await page(db, filters, { columns: BY_TIME, descending: true, after, limit: PAGE });
-    yield* rows;
-    after = more ? last : undefined;
-  } while (after);
-}
-
-const PAGE = 500;
 
 /** One event. */
 export const find = async (db: Db, event_id: string): Promise<AuditEvent | undefined> =>

@@ -1,26 +1,37 @@
-/** Authorization codes: given once, redeemed once. Each verb is one statement and its answer is the verdict. */
-import type { Db } from './db.ts';
-import { bucketOf, type HandleKey } from './handle.ts';
-import type { Grant } from './grants.ts';
+/** Authorization codes: issued once, redeemed once. Each function is one statement, and what it returns is the verdict. */
+import type { Nullable } from './postgres/columns.ts';
+import type { Db } from './postgres/db.ts';
+import { bucketOf, type HandleKey } from '../protocol/handle.ts';
 import {
-  arePeoples,
+  areForPeople,
   areRegistered,
-  besides,
-  GIVEN,
-  GRANTED,
-  isForProof,
-  isOnTerms,
-  PERSON,
-  type GrantedToPerson,
-  type Proof,
+  isForClient,
+  meetsTerms,
+  writeAccessToken,
+  type ClientProof,
   type Spending,
-} from './granted.ts';
-import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
-import { read, write } from './pipeline.ts';
-import { around } from './partitions.ts';
-import { prepared, type Prepared } from './prepared.ts';
+} from './spending.ts';
+import { GRANTED_TO_PERSON, GRANTED, isLive, PERSON, type Grant, type GrantedToPerson } from './grants.ts';
+import { membershipsIfRequested, type MembershipRules } from './memberships.ts';
+import { read, write } from './postgres/pipeline.ts';
+import { around } from './postgres/partitions.ts';
+import { prepared, type Prepared } from './postgres/prepared.ts';
 
-/** A code to be given, with the grant it stands for. */
+/** Each row is a code. */
+export interface AuthorizationCodesTable {
+  expires_bucket: number;
+  hash: Buffer;
+  grant_id: string;
+  client_id: string;
+  redirect_uri: string;
+  code_challenge: Nullable<string>;
+  nonce: Nullable<string>;
+  created_at: Date;
+  expires_at: Date;
+  used_at: Nullable<Date>;
+}
+
+/** A code to be issued, with the grant it stands for. */
 export interface NewCode {
   code: HandleKey;
   grant: Pick<
@@ -37,9 +48,9 @@ export interface NewCode {
     | 'confidential'
   >;
   redirect_uri: string;
-  /** The registered one that allows it: where a port may vary they differ. Null is of none. */
+  /** The registered URI that allows redirect_uri; they differ where a loopback port varies. Null: none does. */
   registered_uri: string | null;
-  /** Of those it is for, the ones that are not our own. */
+  /** The resources of the grant, without the server itself and its admin API. */
   registered_resources: readonly string[];
   code_challenge: string | null;
   nonce: string | null;
@@ -71,7 +82,7 @@ export async function issue(
       where c.client_id = ${grant.client_id} and c.disabled_at is null and 'authorization_code' = any(c.grant_types)
         and ${issued.registered_uri}::text = any(c.redirect_uris)
         and (${issued.registered_uri}::text = ${issued.redirect_uri} or c.application_type = 'native')
-        and ${arePeoples(grant.scope)} and ${areRegistered(issued.registered_resources)}
+        and ${areForPeople(grant.scope)} and ${areRegistered(issued.registered_resources)}
     ), live as (
       select sid, sub, auth_time, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
@@ -131,32 +142,30 @@ export async function issue(
 }
 
 /** What a request to redeem a code presents. */
-export interface Redemption extends Proof {
+export interface Redemption extends ClientProof {
   code: HandleKey;
   client_id: string;
   redirect_uri: string;
   /** The challenge that the presented verifier answers. */
   code_challenge: string | null;
   resource: readonly string[];
-  /** Of these the grant must have one: what its client may have today, for the resources asked for. */
+  /** The scopes open to the client now at the resources asked for; the grant must hold one of them. */
   open_scopes: readonly string[];
   /** The refresh token to give, and how long it may lie unused; null when the client gets none. */
   refresh_token: { hash: Buffer; expires_at: Date } | null;
-  memberships: MembershipsWanted;
-  /** Whoever comes again with a code that was used after this may not have had an answer. */
+  memberships: MembershipRules;
+  /** A code used after this may come again from a client that never had the answer. */
   retried_after: Date;
 }
 
-/** What a code gives: the nonce goes into the first ID token. */
+/** What redeeming a code returns: the nonce goes into the first ID token. */
 export type GrantedByCode = GrantedToPerson & { nonce: string | null };
 
-/** Is a code `c` of a grant `g` good for this request? */
-const isGood = (r: Redemption, now: Date): Prepared => prepared`
-  c.client_id = ${r.client_id} and ${isForProof(r, CHALLENGED)} and c.redirect_uri = ${r.redirect_uri}
+/** Does a code `c` of a grant `g` match this request, and is it unused? */
+const isRedeemable = (r: Redemption, now: Date): Prepared => prepared`
+  c.client_id = ${r.client_id} and ${isForClient(r, CHALLENGED)} and c.redirect_uri = ${r.redirect_uri}
   and c.code_challenge is not distinct from ${r.code_challenge}::text
-  and c.used_at is null and c.expires_at > ${now}
-  -- In words that no index has: before there are statistics, the planner would read every live grant.
-  and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now} and ${r.resource}::text[] <@ g.resource
+  and c.used_at is null and c.expires_at > ${now} and ${isLive(now)} and ${r.resource}::text[] <@ g.resource
   and g.scope && ${r.open_scopes}::text[]`;
 
 // RFC 7636 §1: of somebody without a secret the verifier is all that is known.
@@ -175,34 +184,34 @@ export async function redeem(db: Db, r: Redemption, spending: Spending, now: Dat
     with claimed as (
       update authorization_codes c set used_at = ${now}
       from grants g join users u on u.sub = g.sub
-        cross join lateral (select ${membershipsIfWanted(r.memberships)} offset 0) m
+        cross join lateral (select ${membershipsIfRequested(r.memberships)} offset 0) m
       where c.expires_bucket = ${r.code.expires_bucket} and c.hash = ${r.code.hash}
         and ${around('authorization_codes', 'c.expires_bucket', r.code.expires_bucket, now)}
         and g.expires_bucket = c.expires_bucket and g.grant_id = c.grant_id
-        and ${isGood(r, now)} and ${isOnTerms(spending, NONCE)}
+        and ${isRedeemable(r, now)} and ${meetsTerms(spending, NONCE)}
       returning c.nonce, g.expires_bucket, ${GRANTED}, ${PERSON}, m.memberships
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
       select expires_bucket, ${r.refresh_token?.hash ?? null}::bytea, grant_id, ${now}::timestamptz,
         least(${r.refresh_token?.expires_at ?? null}::timestamptz, expires_at)
       from claimed where ${r.refresh_token !== null}::boolean
-    )${besides(spending)}
-    select nonce, ${GIVEN} from claimed`,
+    )${writeAccessToken(spending)}
+    select nonce, ${GRANTED_TO_PERSON} from claimed`,
     { table: 'authorization_codes', row: r.code },
   );
   return granted;
 }
 
-/** What the code would give. Spends nothing, and decides nothing: `redeem` looks again. */
-export async function look(db: Db, r: Redemption, now: Date): Promise<GrantedByCode | undefined> {
+/** What `redeem` would return. It spends nothing and decides nothing: `redeem` checks everything again. */
+export async function preview(db: Db, r: Redemption, now: Date): Promise<GrantedByCode | undefined> {
   const [granted] = await read(
     db,
     prepared<GrantedByCode>`
-    select c.nonce, ${GRANTED}, ${PERSON}, ${membershipsIfWanted(r.memberships)}
+    select c.nonce, ${GRANTED}, ${PERSON}, ${membershipsIfRequested(r.memberships)}
     from authorization_codes c join grants g on g.expires_bucket = c.expires_bucket and g.grant_id = c.grant_id
       join users u on u.sub = g.sub
     where c.expires_bucket = ${r.code.expires_bucket} and c.hash = ${r.code.hash}
-      and ${around('authorization_codes', 'c.expires_bucket', r.code.expires_bucket, now)} and ${isGood(r, now)}`,
+      and ${around('authorization_codes', 'c.expires_bucket', r.code.expires_bucket, now)} and ${isRedeemable(r, now)}`,
   );
   return granted;
 }
@@ -214,7 +223,7 @@ export type CodeRefusal =
   | 'redirect_uri'
   | 'code_verifier'
   | 'replay'
-  /** A replay so soon that it may be a client that had no answer. */
+  /** A replay so soon that its client may not have had the answer. */
   | 'repeated'
   | 'expired'
   | 'revoked'
@@ -250,13 +259,13 @@ export async function explain(db: Db, r: Redemption, now: Date): Promise<FoundCo
     select c.grant_id, c.client_id, g.sub, c.redirect_uri, c.code_challenge is not null as has_challenge,
       c.used_at, c.expires_at, g.revoked_at, g.revoked_for, g.scope, g.resource, case
       when c.client_id <> ${r.client_id} then 'other_client'
-      when not ${isForProof(r, CHALLENGED)} then 'unproven'
+      when not ${isForClient(r, CHALLENGED)} then 'unproven'
       when c.redirect_uri <> ${r.redirect_uri} then 'redirect_uri'
       when c.code_challenge is distinct from ${r.code_challenge}::text then 'code_verifier'
       when c.used_at > ${r.retried_after}::timestamptz then 'repeated'
       when c.used_at is not null then 'replay'
       when c.expires_at <= ${now} then 'expired'
-      when g.revoked_at is not null or g.expires_at <= ${now} then 'revoked'
+      when not (${isLive(now)}) then 'revoked'
       when not ${r.resource}::text[] <@ g.resource then 'resource'
       when not g.scope && ${r.open_scopes}::text[] then 'scope'
       else 'ready' end as why

@@ -3,10 +3,22 @@
  * an image that is here is ever shown. Whoever needs the client's row too takes that first, so that none waits in a circle.
  */
 import { sql, type Selectable } from 'kysely';
-import type { Db, Trx } from './db.ts';
-import type { Database } from './schema.ts';
+import type { Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
 
-export type ClientLogo = Selectable<Database['client_logos']>;
+/** Each row is a client with a logo: what there is of it, and when it is fetched again. */
+export interface ClientLogosTable {
+  client_id: string;
+  attempts: number;
+  next_at: Nullable<Date>;
+  last_failure: Nullable<string>;
+  fetched_at: Nullable<Date>;
+  hash: Nullable<string>;
+  media_type: Nullable<string>;
+  image: Nullable<Buffer>;
+}
+
+export type ClientLogo = Selectable<ClientLogosTable>;
 
 /** An image, named by its SHA-256 in base64url. */
 export interface Image {
@@ -16,7 +28,7 @@ export interface Image {
 }
 
 /** Has the logo fetched, unless it is there or on its way. */
-export async function want(trx: Trx, client_id: string, now: Date): Promise<void> {
+export async function requestFetch(trx: Trx, client_id: string, now: Date): Promise<void> {
   await sql`
     insert into client_logos (client_id, next_at) values (${client_id}, ${now}::timestamptz)
     on conflict (client_id) do update set attempts = 0, next_at = excluded.next_at
@@ -28,7 +40,7 @@ export async function forget(trx: Trx, client_id: string): Promise<void> {
   await trx.deleteFrom('client_logos').where('client_id', '=', client_id).execute();
 }
 
-/** A logo to fetch, from where, and whether an operator said so. */
+/** A logo to fetch, its address, and who registered that. */
 export interface Due {
   client_id: string;
   attempts: number;

@@ -1,10 +1,21 @@
 /** Clients and their secrets. */
 import { sql, type Selectable } from 'kysely';
-import { SECRET_METHODS } from '../protocol/client-metadata.ts';
-import type { Db, Trx } from './db.ts';
-import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
+import { MACHINE_GRANTS, SECRET_METHODS } from '../protocol/client.ts';
+import type { Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
 import type { ClientsTable } from './clients-table.ts';
-import type { Database } from './schema.ts';
+import { isLive, NOT_REVOKED } from './grants.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts';
+import { asSql } from './postgres/prepared.ts';
+
+/** Each row is a secret of a client. */
+export interface ClientSecretsTable {
+  secret_id: string;
+  client_id: string;
+  hash: Buffer;
+  created_at: Date;
+  expires_at: Nullable<Date>;
+}
 
 export type ClientRow = Selectable<ClientsTable>;
 
@@ -136,7 +147,7 @@ export async function addSecret(
   await trx.insertInto('client_secrets').values(secret).execute();
 }
 
-export type SecretRow = Pick<Selectable<Database['client_secrets']>, 'secret_id' | 'created_at' | 'expires_at'>;
+export type SecretRow = Pick<Selectable<ClientSecretsTable>, 'secret_id' | 'created_at' | 'expires_at'>;
 
 const SECRET_COLUMNS = ['secret_id', 'created_at', 'expires_at'] as const;
 
@@ -208,9 +219,9 @@ export async function takeUnused(trx: Trx, created_before: Date, limit: number, 
     delete from clients where client_id in (
       select client_id from clients c
       where registered_by = 'self' and last_used_at is null and created_at < ${created_before}
-        and not 'client_credentials' = any(grant_types)
+        and not grant_types && ${[...MACHINE_GRANTS]}::text[]
         and not exists (
-          select from grants g where g.client_id = c.client_id and g.revoked_at is null and g.expires_at > ${now})
+          select from grants g where g.client_id = c.client_id and ${asSql(isLive(now, NOT_REVOKED))})
       limit ${limit} for update skip locked)
     returning client_id`.execute(trx);
   return rows.map(({ client_id }) => client_id);

@@ -1,10 +1,21 @@
 /** Consents: what a person has agreed to, once per client and resource. They outlive the grants made under them. */
 import { sql, type RawBuilder } from 'kysely';
-import type { Db, Trx } from './db.ts';
-import { IN_ORDER } from './lock-order.ts';
-import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
-import { read } from './pipeline.ts';
-import { prepared } from './prepared.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import { NOT_REVOKED } from './grants.ts';
+import { IN_ORDER } from './postgres/lock-order.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts';
+import { read } from './postgres/pipeline.ts';
+import { asSql, prepared } from './postgres/prepared.ts';
+
+/** Each row is what a person agreed to with one client, for one set of resources. */
+export interface ConsentsTable {
+  sub: string;
+  client_id: string;
+  resource: string;
+  scope: string[];
+  claims: string[];
+  updated_at: Date;
+}
 
 /** Whose consent, to whom, for what. */
 export interface ConsentKey {
@@ -35,8 +46,8 @@ export async function find(db: Db, key: ConsentKey): Promise<Agreed | undefined>
   return agreed;
 }
 
-/** Has one of these people ever agreed to anything with this client? */
-export async function isAnybodys(db: Db, client_id: string, subs: readonly string[]): Promise<boolean> {
+/** Is there a consent to this client from any of these people? */
+export async function isFromAny(db: Db, client_id: string, subs: readonly string[]): Promise<boolean> {
   const [row] = await read(
     db,
     prepared`select 1 from consents where sub = any(${subs}::text[]) and client_id = ${client_id} limit 1`,
@@ -95,8 +106,8 @@ export async function withdraw(trx: Trx, sub: string, client_id: string, now: Da
     with withdrawn as (
       delete from consents where sub = ${sub} and client_id = ${client_id} returning 1
     ), held as (
-      select expires_bucket, grant_id from grants
-      where sub = ${sub} and client_id = ${client_id} and revoked_at is null ${IN_ORDER}
+      select expires_bucket, grant_id from grants g
+      where sub = ${sub} and client_id = ${client_id} and ${asSql(NOT_REVOKED)} ${IN_ORDER}
     ), revoked as (
       update grants g set revoked_at = ${now}, revoked_for = 'consent_withdrawn' from held
       where g.expires_bucket = held.expires_bucket and g.grant_id = held.grant_id returning 1

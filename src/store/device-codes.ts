@@ -1,27 +1,43 @@
 /** Device codes: waiting for a person's decision elsewhere, polled meanwhile, redeemed once. */
 import { sql, type Selectable } from 'kysely';
-import { DEVICE_GRANT } from '../protocol/client-metadata.ts';
-import { uniqueViolation, type Db } from './db.ts';
+import { DEVICE_GRANT } from '../protocol/client.ts';
+import type { Nullable } from './postgres/columns.ts';
+import { uniqueViolation, type Db } from './postgres/db.ts';
 import {
-  besides,
-  GIVEN,
-  GRANTED,
-  isForProof,
-  isOnTerms,
+  areForPeople,
+  areRegistered,
+  isForClient,
+  meetsTerms,
   NO_NONCE,
-  PERSON,
-  type GrantedToPerson,
-  type Proof,
+  writeAccessToken,
+  type ClientProof,
   type Spending,
-} from './granted.ts';
-import type { HandleKey } from './handle.ts';
-import type { Grant } from './grants.ts';
-import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
-import { read, write } from './pipeline.ts';
-import { prepared, type Prepared } from './prepared.ts';
-import type { Database } from './schema.ts';
+} from './spending.ts';
+import type { HandleKey } from '../protocol/handle.ts';
+import { GRANTED_TO_PERSON, GRANTED, isLive, PERSON, type Grant, type GrantedToPerson } from './grants.ts';
+import { membershipsIfRequested, type MembershipRules } from './memberships.ts';
+import { read, write } from './postgres/pipeline.ts';
+import { asSql, prepared, type Prepared } from './postgres/prepared.ts';
 
-export type DeviceCode = Selectable<Database['device_codes']>;
+/** Each row is a device code. */
+export interface DeviceCodesTable {
+  expires_bucket: number;
+  hash: Buffer;
+  user_code_hash: Buffer;
+  client_id: string;
+  scope: string[];
+  resource: string[];
+  poll_interval: number;
+  confidential: Nullable<boolean>;
+  polled_at: Nullable<Date>;
+  grant_id: Nullable<string>;
+  denied_at: Nullable<Date>;
+  used_at: Nullable<Date>;
+  created_at: Date;
+  expires_at: Date;
+}
+
+export type DeviceCode = Selectable<DeviceCodesTable>;
 
 /** False when the user code is taken: draw another. */
 export async function insert(
@@ -59,7 +75,7 @@ export async function approve(
     device: HandleKey;
     session: HandleKey;
     interaction: HandleKey;
-    /** Of those it is for, the ones that are not our own. */
+    /** The resources of the grant, without the server itself and its admin API. */
     registered_resources: readonly string[];
     grant: Pick<
       Grant,
@@ -73,10 +89,8 @@ export async function approve(
     with allowed as (
       select from clients c
       where c.client_id = ${grant.client_id} and c.disabled_at is null and ${DEVICE_GRANT} = any(c.grant_types)
-        and ${grant.scope}::text[] <@ c.scope and ${grant.scope.length}::int = (
-          select count(*) from scopes s where s.name = any(${grant.scope}::text[]) and s.for_people)
-        and ${given.registered_resources.length}::int = (
-          select count(*) from resources r where r.resource = any(${given.registered_resources}::text[]))
+        and ${asSql(areForPeople(grant.scope))}
+        and ${asSql(areRegistered(given.registered_resources))}
     ), live as (
       select sid, sub, auth_time, acr, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
@@ -122,22 +136,22 @@ export async function deny(db: Db, { expires_bucket, hash }: HandleKey, now: Dat
 }
 
 /** What a device presents when it polls. */
-export interface Poll extends Proof {
+export interface Poll extends ClientProof {
   device: HandleKey;
   client_id: string;
   resource: readonly string[];
-  /** Of these the grant must have one: what its client may have today, for the resources asked for. */
+  /** The scopes open to the client now at the resources asked for; the grant must hold one of them. */
   open_scopes: readonly string[];
   refresh_token: { hash: Buffer; expires_at: Date } | null;
-  memberships: MembershipsWanted;
+  memberships: MembershipRules;
 }
 
 const WITHOUT_PROOF = prepared`d.confidential is not true`;
 
-/** Is a code `d` of a grant `g` good for this poll? */
-const isGood = (p: Poll, now: Date): Prepared => prepared`
-  d.client_id = ${p.client_id} and ${isForProof(p, WITHOUT_PROOF)} and d.used_at is null and d.expires_at > ${now}
-  and g.revoked_at is null and g.expires_at > ${now} and ${p.resource}::text[] <@ g.resource
+/** Does a code `d` of a grant `g` match this poll, and is it approved and unused? */
+const isRedeemable = (p: Poll, now: Date): Prepared => prepared`
+  d.client_id = ${p.client_id} and ${isForClient(p, WITHOUT_PROOF)} and d.used_at is null and d.expires_at > ${now}
+  and ${isLive(now)} and ${p.resource}::text[] <@ g.resource
   and g.scope && ${p.open_scopes}::text[]`;
 
 /**
@@ -151,32 +165,32 @@ export async function redeem(db: Db, p: Poll, spending: Spending, now: Date): Pr
     with claimed as (
       update device_codes d set used_at = ${now}
       from grants g join users u on u.sub = g.sub
-        cross join lateral (select ${membershipsIfWanted(p.memberships)} offset 0) m
+        cross join lateral (select ${membershipsIfRequested(p.memberships)} offset 0) m
       where d.expires_bucket = ${p.device.expires_bucket} and d.hash = ${p.device.hash}
         and g.expires_bucket = d.expires_bucket and g.grant_id = d.grant_id
-        and ${isGood(p, now)} and ${isOnTerms(spending, NO_NONCE)}
+        and ${isRedeemable(p, now)} and ${meetsTerms(spending, NO_NONCE)}
       returning g.expires_bucket, ${GRANTED}, ${PERSON}, m.memberships
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
       select expires_bucket, ${p.refresh_token?.hash ?? null}::bytea, grant_id, ${now}::timestamptz,
         least(${p.refresh_token?.expires_at ?? null}::timestamptz, expires_at)
       from claimed where ${p.refresh_token !== null}::boolean
-    )${besides(spending)}
-    select ${GIVEN} from claimed`,
+    )${writeAccessToken(spending)}
+    select ${GRANTED_TO_PERSON} from claimed`,
     { table: 'device_codes', row: p.device },
   );
   return granted;
 }
 
-/** What the code would give. Spends nothing, and decides nothing: `redeem` looks again. */
-export async function look(db: Db, p: Poll, now: Date): Promise<GrantedToPerson | undefined> {
+/** What `redeem` would return. It spends nothing and decides nothing: `redeem` checks everything again. */
+export async function preview(db: Db, p: Poll, now: Date): Promise<GrantedToPerson | undefined> {
   const [granted] = await read(
     db,
     prepared<GrantedToPerson>`
-    select ${GRANTED}, ${PERSON}, ${membershipsIfWanted(p.memberships)}
+    select ${GRANTED}, ${PERSON}, ${membershipsIfRequested(p.memberships)}
     from device_codes d join grants g on g.expires_bucket = d.expires_bucket and g.grant_id = d.grant_id
       join users u on u.sub = g.sub
-    where d.expires_bucket = ${p.device.expires_bucket} and d.hash = ${p.device.hash} and ${isGood(p, now)}`,
+    where d.expires_bucket = ${p.device.expires_bucket} and d.hash = ${p.device.hash} and ${isRedeemable(p, now)}`,
   );
   return granted;
 }
@@ -205,18 +219,18 @@ export async function poll(
       from before where d.expires_bucket = before.expires_bucket and d.hash = before.hash
     )
     select case
-      when not ${proven}::boolean and live.confidential then 'unknown'
+      when not ${proven}::boolean and g.confidential then 'unknown'
       when used_at is not null then 'used'
       when denied_at is not null then 'denied'
       when before.expires_at <= ${now} then 'expired'
-      when live.grant_id is not null and not ${resource}::text[] <@ live.resource then 'resource'
-      when live.grant_id is not null and not live.scope && ${open_scopes}::text[] then 'scope'
-      when before.grant_id is not null and live.grant_id is null then 'ended'
+      when g.grant_id is not null and not ${resource}::text[] <@ g.resource then 'resource'
+      when g.grant_id is not null and not g.scope && ${open_scopes}::text[] then 'scope'
+      when before.grant_id is not null and g.grant_id is null then 'ended'
       -- Nothing stands in its way: it was approved this very moment, or can be redeemed on other terms.
-      when live.grant_id is not null then 'ready'
+      when g.grant_id is not null then 'ready'
       when early then 'slow_down'
-      else 'pending' end as why, live.scope
-    from before left join grants live on live.expires_bucket = before.expires_bucket
-      and live.grant_id = before.grant_id and live.revoked_at is null and live.expires_at > ${now}`.execute(db);
+      else 'pending' end as why, g.scope
+    from before left join grants g on g.expires_bucket = before.expires_bucket
+      and g.grant_id = before.grant_id and ${asSql(isLive(now))}`.execute(db);
   return rows[0] ?? { why: 'unknown', scope: null };
 }

@@ -1,6 +1,13 @@
 /** Names of scopes and resources that were deleted, and since when tokens count for those that bear them anew. */
 import { sql } from 'kysely';
-import type { Trx } from './db.ts';
+import type { Trx } from './postgres/db.ts';
+
+/** Each row is a name of something that was deleted. */
+export interface EndedNamesTable {
+  kind: NamedKind;
+  name: string;
+  since: Date;
+}
 
 export type NamedKind = 'scope' | 'resource';
 

@@ -4,7 +4,14 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import { MOST_DOUBLINGS, type Failures, type Lane } from '../protocol/throttle.ts';
-import type { Db } from './db.ts';
+import type { Db } from './postgres/db.ts';
+
+/** Each row is a count, for a key that guesses failed for. */
+export interface FailuresTable {
+  key: string;
+  count: number;
+  last_at: Date;
+}
 
 type Row = Failures & { key: string };
 
@@ -44,8 +51,8 @@ export interface Reservation {
 }
 
 /**
- * Counts a guess as failed before anybody looks at it, in every lane, unless one of them has to wait: of many at once no
- * more are heard than are free. What is right after all gives its count back, or has the lanes forgotten.
+ * Counts a guess as failed before it is checked, in every lane, unless one of them has to wait: of many at once no more are
+ * checked than are free. A right guess is then released, or its lanes forgotten.
  */
 export async function reserve(db: Db, lanes: readonly Lane[], now: Date, since: Date): Promise<Reservation> {
   const ordered = lanes.toSorted((a, b) => (a.key < b.key ? -1 : 1));
@@ -69,7 +76,7 @@ export async function reserve(db: Db, lanes: readonly Lane[], now: Date, since: 
     )}`.execute(db);
   if (rows.length === lanes.length) return { granted: true, failed: byKey(rows) };
   const counted = rows.map(({ key }) => key);
-  if (counted.length > 0) await giveBack(db, counted);
+  if (counted.length > 0) await release(db, counted);
   const keys = lanes.map(({ key }) => key);
   return { granted: false, failed: await read(db, keys, since) };
 }
@@ -77,14 +84,14 @@ export async function reserve(db: Db, lanes: readonly Lane[], now: Date, since: 
 const locked = (keys: readonly string[]): RawBuilder<unknown> => sql`
   select key from failures where key = any(${keys}::text[]) order by key collate "C" for update`;
 
-/** Takes one reserved guess of each key back: it was no failure. */
-export async function giveBack(db: Db, keys: readonly string[]): Promise<void> {
+/** Releases one reserved guess of each key: it was no failure. */
+export async function release(db: Db, keys: readonly string[]): Promise<void> {
   await sql`
     with held as (${locked(keys)})
     update failures f set count = greatest(f.count - 1, 0) from held where f.key = held.key`.execute(db);
 }
 
-/** Starts from nothing again: after a success. */
+/** Forgets all failures of these keys, after a success. */
 export async function forget(db: Db, keys: readonly string[]): Promise<void> {
   await sql`with held as (${locked(keys)}) delete from failures f using held where f.key = held.key`.execute(db);
 }

@@ -1,18 +1,41 @@
 /** Grants: the root row of one authorization. `revoked_at` on it ends its code, its refresh tokens and its access tokens. */
-import { sql, type RawBuilder, type Selectable } from 'kysely';
+import { sql, type RawBuilder, type Selectable, type SqlBool } from 'kysely';
+import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import { OFFLINE_ACCESS } from '../protocol/scope.ts';
 import type { AuditRow } from './audit-log.ts';
-import type { Db, Trx } from './db.ts';
-import { IN_ORDER } from './lock-order.ts';
-import { bucketOf, bucketOfId } from './handle.ts';
-import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './listing.ts';
+import type { Json, Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import { IN_ORDER } from './postgres/lock-order.ts';
+import { bucketOf, bucketOfId } from '../protocol/handle.ts';
+import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './postgres/listing.ts';
 import type { Memberships } from './memberships.ts';
-import { read, write } from './pipeline.ts';
-import { prepared } from './prepared.ts';
-import type { Database } from './schema.ts';
+import { read, write } from './postgres/pipeline.ts';
+import { asSql, prepared, type Prepared } from './postgres/prepared.ts';
 import type { User } from './users.ts';
 
-export type Grant = Selectable<Database['grants']>;
+/** Each row is a grant. */
+export interface GrantsTable {
+  expires_bucket: number;
+  grant_id: string;
+  client_id: string;
+  sub: string;
+  sid: string;
+  scope: string[];
+  resource: string[];
+  auth_time: Date;
+  acr: string;
+  amr: string[];
+  offline: boolean;
+  requested_claims: Json<Nullable<ClaimsRequest>>;
+  sector: Nullable<string>;
+  confidential: Nullable<boolean>;
+  created_at: Date;
+  expires_at: Date;
+  revoked_at: Nullable<Date>;
+  revoked_for: Nullable<string>;
+}
+
+export type Grant = Selectable<GrantsTable>;
 
 /** Why a grant was revoked: for the audit and for whoever asks later. */
 export type RevokedFor =
@@ -32,27 +55,56 @@ export type RevokedFor =
   | 'scope_deleted'
   | 'resource_deleted';
 
-/** What a grant still allows, and to whom. */
-export type LiveGrant = Pick<Grant, 'sub' | 'scope' | 'resource' | 'requested_claims' | 'sector'>;
+/** A grant `g` was not revoked: for statements that use a partial index of such grants. */
+export const NOT_REVOKED = prepared`g.revoked_at is null`;
+/**
+ * The same for statements that name the grant by its key, in an expression that no index has: before there are statistics, the
+ * planner would read every grant that was not revoked, or every one of the client, instead of the one that is meant.
+ */
+const NOT_REVOKED_BY_KEY = prepared`coalesce(g.revoked_at, 'infinity') = 'infinity'`;
 
-/** What can be told of a grant's person. */
-export type GrantedPerson = Pick<
-  User,
-  'sub' | 'username' | 'email' | 'email_verified' | 'claims' | 'updated_at' | 'disabled_at'
-> & {
-  /** Null where they were not asked for. */
+/**
+ * Is a grant `g` live? Whatever ended its session, its person or its client has revoked it too. Where the statement finds it
+ * by a partial index, and not by its key, `unrevoked` is `NOT_REVOKED`.
+ */
+export const isLive = (now: Date, unrevoked: Prepared = NOT_REVOKED_BY_KEY): Prepared =>
+  prepared`${unrevoked} and g.expires_at > ${now}`;
+
+/** The columns of a grant `g` that tokens are made from, and those of its person `u`. */
+export const GRANTED = prepared`
+  g.grant_id, g.client_id, g.sub, g.sid, g.scope, g.resource, g.auth_time, g.acr, g.amr, g.requested_claims,
+  g.sector, g.created_at, g.expires_at`;
+export const PERSON = prepared`u.username, u.email, u.email_verified, u.claims, u.updated_at`;
+/** All of them and `memberships`, by name alone. */
+export const GRANTED_TO_PERSON = prepared`
+  grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, requested_claims, sector, created_at, expires_at,
+  username, email, email_verified, claims, updated_at, memberships`;
+
+/** The columns of `PERSON`. */
+type Person = Pick<User, 'username' | 'email' | 'email_verified' | 'claims' | 'updated_at'> & {
+  /** Null where the statement did not read them. */
   memberships: Memberships | null;
 };
 
-/** A grant that can still give, by the id its tokens carry (`gid`). */
+/** What a person's tokens are made from: the grant, and the person as they are now. */
+export interface GrantedToPerson
+  extends Omit<Grant, 'expires_bucket' | 'offline' | 'confidential' | 'revoked_at' | 'revoked_for'>, Person {}
+
+/** What a grant still allows, and to whom. */
+export type LiveGrant = Pick<Grant, 'sub' | 'scope' | 'resource' | 'requested_claims' | 'sector'>;
+
+/** The person of a grant, who may be disabled. */
+export type GrantedPerson = Person & Pick<User, 'sub' | 'disabled_at'>;
+
+/** A live grant, by the id its tokens carry (`gid`). */
 export async function findLive(db: Db, grant_id: string, now: Date): Promise<LiveGrant | undefined> {
   const expires_bucket = bucketOfId(grant_id);
   if (expires_bucket === undefined) return undefined;
   const [grant] = await read(
     db,
     prepared<LiveGrant>`
-      select sub, scope, resource, requested_claims, sector from grants
-      where expires_bucket = ${expires_bucket} and grant_id = ${grant_id} and revoked_at is null and expires_at > ${now}`,
+      select g.sub, g.scope, g.resource, g.requested_claims, g.sector from grants g
+      where g.expires_bucket = ${expires_bucket} and g.grant_id = ${grant_id} and ${isLive(now)}`,
   );
   return grant;
 }
@@ -69,12 +121,11 @@ export async function findLiveWithPerson(
   const [row] = await read(
     db,
     prepared<LiveGrant & GrantedPerson>`
-      select g.sub, g.scope, g.resource, g.requested_claims, g.sector, u.username, u.email, u.email_verified, u.claims, u.updated_at,
-        u.disabled_at, case when ${memberships}::boolean or g.requested_claims -> 'userinfo' ?| array['groups', 'roles']
+      select g.sub, g.scope, g.resource, g.requested_claims, g.sector, ${PERSON}, u.disabled_at,
+        case when ${memberships}::boolean or g.requested_claims -> 'userinfo' ?| array['groups', 'roles']
           then memberships_of(u.sub) end as memberships
       from grants g join users u on u.sub = g.sub
-      where g.expires_bucket = ${expires_bucket} and g.grant_id = ${grant_id} and g.revoked_at is null
-        and g.expires_at > ${now}`,
+      where g.expires_bucket = ${expires_bucket} and g.grant_id = ${grant_id} and ${isLive(now)}`,
   );
   if (row === undefined) return undefined;
   const { sub, scope, resource, requested_claims, sector, ...person } = row;
@@ -107,17 +158,17 @@ export function page(
   now: Date,
   keyset: Keyset,
 ): Promise<KeysetPage<Grant>> {
-  let query = createdWithin(db.selectFrom('grants').selectAll(), range);
+  let query = createdWithin(db.selectFrom('grants as g').selectAll(), range);
   if (sub !== undefined) query = query.where('sub', '=', sub);
   if (client_id !== undefined) query = query.where('client_id', '=', client_id);
   query =
     state === 'revoked'
       ? query.where('revoked_at', 'is not', null)
-      : query.where('revoked_at', 'is', null).where('expires_at', '>', now);
+      : query.where(asSql<SqlBool>(isLive(now, NOT_REVOKED)));
   return keysetPage(query, keyset);
 }
 
-/** Revokes one grant, if it is of whom is named, and says whose it was; undefined when it was dead, or another's. */
+/** Revokes one grant of the named owner, and returns whose it was; undefined when it had ended, or is another's. */
 export async function revoke(
   db: Db,
   grant_id: string,
@@ -131,11 +182,11 @@ export async function revoke(
   const [revoked] = await write(
     db,
     prepared<Pick<Grant, 'client_id' | 'sub'>>`
-      update grants set revoked_at = ${now}, revoked_for = ${why}
+      update grants g set revoked_at = ${now}, revoked_for = ${why}
       where expires_bucket = ${expires_bucket} and grant_id = ${grant_id}
         and client_id is not distinct from coalesce(${client_id ?? null}::text, client_id)
         and sub is not distinct from coalesce(${sub ?? null}::text, sub)
-        and coalesce(revoked_at, 'infinity') = 'infinity'
+        and ${NOT_REVOKED_BY_KEY}
       returning client_id, sub`,
     { table: 'grants', row: { expires_bucket, grant_id } },
   );
@@ -143,7 +194,7 @@ export async function revoke(
 }
 
 /** Revokes one grant of a client and writes down why, in one statement; its person is whose the grant was. */
-export async function revokeNoting(
+export async function revokeWithEvent(
   db: Db,
   grant_id: string,
   client_id: string,
@@ -156,9 +207,9 @@ export async function revokeNoting(
     db,
     prepared`
       with revoked as (
-        update grants set revoked_at = ${now}, revoked_for = ${why}
+        update grants g set revoked_at = ${now}, revoked_for = ${why}
         where expires_bucket = ${expires_bucket} and grant_id = ${grant_id}
-          and client_id is not distinct from ${client_id} and coalesce(revoked_at, 'infinity') = 'infinity'
+          and client_id is not distinct from ${client_id} and ${NOT_REVOKED_BY_KEY}
         returning sub
       )
       insert into audit_events (at, event, sub, client_id, actor, ip, request_id, detail)
@@ -193,32 +244,31 @@ export const revokeAllOf = (
 
 async function revokeWhere(trx: Trx, whose: RawBuilder<unknown>, why: RevokedFor, now: Date): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
-    with held as (select expires_bucket, grant_id from grants g where ${whose} and g.revoked_at is null ${IN_ORDER})
+    with held as (select expires_bucket, grant_id from grants g where ${whose} and ${asSql(NOT_REVOKED)} ${IN_ORDER})
     update grants g set revoked_at = ${now}, revoked_for = ${why} from held
     where g.expires_bucket = held.expires_bucket and g.grant_id = held.grant_id`.execute(trx);
   return Number(numAffectedRows);
 }
 
-/** Has a client anything that it was granted and that still gives? */
+/** Has a client any live grant? */
 export async function areLive(db: Db, client_id: string, now: Date): Promise<boolean> {
   const live = await db
-    .selectFrom('grants')
+    .selectFrom('grants as g')
     .select('grant_id')
     .where('client_id', '=', client_id)
-    .where('revoked_at', 'is', null)
-    .where('expires_at', '>', now)
+    .where(asSql<SqlBool>(isLive(now, NOT_REVOKED)))
     .limit(1)
     .executeTakeFirst();
   return live !== undefined;
 }
 
-/** Of what was granted to a client before that was noted: it had to prove who it is. */
+/** Marks the grants of a client that were made before `confidential` was noted: it had to authenticate for them. */
 export async function markConfidential(trx: Trx, client_id: string): Promise<void> {
   await trx
-    .updateTable('grants')
+    .updateTable('grants as g')
     .set({ confidential: true })
     .where('client_id', '=', client_id)
-    .where('revoked_at', 'is', null)
+    .where(asSql<SqlBool>(NOT_REVOKED))
     .where('confidential', 'is', null)
     .execute();
 }
@@ -233,8 +283,8 @@ export const dropScope = (trx: Trx, name: string, now: Date): Promise<number> =>
       revoked_at = case when scope <@ array[${name}::text] then ${now}::timestamptz end,
       revoked_for = case when scope <@ array[${name}::text] then ${'scope_deleted' satisfies RevokedFor} end
     where expires_bucket = ${bucket}::int and grant_id in (
-      select grant_id from grants
-      where expires_bucket = ${bucket}::int and revoked_at is null and scope @> array[${name}::text] ${IN_ORDER})`,
+      select grant_id from grants g
+      where expires_bucket = ${bucket}::int and ${asSql(NOT_REVOKED)} and scope @> array[${name}::text] ${IN_ORDER})`,
   );
 
 /** Takes a resource out of every grant; one that was for no other is revoked. Returns how many were for it. */
@@ -247,8 +297,8 @@ export const dropResource = (trx: Trx, resource: string, now: Date): Promise<num
       revoked_at = case when resource <@ array[${resource}::text] then ${now}::timestamptz end,
       revoked_for = case when resource <@ array[${resource}::text] then ${'resource_deleted' satisfies RevokedFor} end
     where expires_bucket = ${bucket}::int and grant_id in (
-      select grant_id from grants
-      where expires_bucket = ${bucket}::int and revoked_at is null and resource @> array[${resource}::text] ${IN_ORDER})`,
+      select grant_id from grants g
+      where expires_bucket = ${bucket}::int and ${asSql(NOT_REVOKED)} and resource @> array[${resource}::text] ${IN_ORDER})`,
   );
 
 /**

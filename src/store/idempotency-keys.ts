@@ -1,9 +1,20 @@
 /** Answers to requests that carried an Idempotency-Key, kept so that the same request is done once. */
 import { sql, type Selectable } from 'kysely';
-import type { Trx } from './db.ts';
-import type { Database } from './schema.ts';
+import type { Json, Nullable } from './postgres/columns.ts';
+import type { Trx } from './postgres/db.ts';
 
-type Row = Selectable<Database['idempotency_keys']>;
+/** Each row is an answer. */
+export interface IdempotencyKeysTable {
+  principal: string;
+  key: string;
+  request_hash: Buffer;
+  status: number;
+  location: Nullable<string>;
+  body: Json<Nullable<Record<string, unknown>>>;
+  expires_at: Date;
+}
+
+type Row = Selectable<IdempotencyKeysTable>;
 /** Whose key it is. The same key of another principal is another key. */
 export type KeyOf = Pick<Row, 'principal' | 'key'>;
 

@@ -1,10 +1,20 @@
 /** Initial access tokens (RFC 7591 §1.2): what lets a stranger register a client, so many times, until a day. */
 import { sql, type Selectable } from 'kysely';
-import type { Db, Trx } from './db.ts';
-import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
-import type { Database } from './schema.ts';
+import type { Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts';
 
-export type InitialAccessToken = Selectable<Database['initial_access_tokens']>;
+/** Each row is a token. */
+export interface InitialAccessTokensTable {
+  token_id: string;
+  hash: Buffer;
+  label: Nullable<string>;
+  uses_left: number;
+  created_at: Date;
+  expires_at: Date;
+}
+
+export type InitialAccessToken = Selectable<InitialAccessTokensTable>;
 
 /** Writes a token by which clients may register. */
 export async function insert(trx: Trx, token: InitialAccessToken): Promise<void> {
@@ -34,14 +44,6 @@ export async function use(trx: Trx, hash: Buffer, now: Date): Promise<boolean> {
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }
-
-/** Every token but its hash, the oldest first. */
-export const list = (db: Db): Promise<Array<Omit<InitialAccessToken, 'hash'>>> =>
-  db
-    .selectFrom('initial_access_tokens')
-    .select(['token_id', 'label', 'uses_left', 'created_at', 'expires_at'])
-    .orderBy('created_at')
-    .execute();
 
 /** Deletes a token. False when there is none. */
 export async function remove(trx: Trx, token_id: string): Promise<boolean> {

@@ -1,11 +1,31 @@
 /** Interactions: authorization requests that wait for a person, one per browser tab. Each write is one proof. */
 import { sql, type Selectable } from 'kysely';
-import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
-import type { Db, Trx } from './db.ts';
-import type { HandleKey } from './handle.ts';
-import type { Database } from './schema.ts';
+import type { InteractionRequest } from '../protocol/authorization-request.ts';
+import type { Json, Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import type { HandleKey } from '../protocol/handle.ts';
 
-export type Interaction = Selectable<Database['interactions']>;
+/** Each row is a request that waits for a person. */
+export interface InteractionsTable {
+  expires_bucket: number;
+  hash: Buffer;
+  browser_hash: Nullable<Buffer>;
+  client_id: string;
+  request: Json<InteractionRequest>;
+  sign_in_after: Nullable<Date>;
+  selected_sub: Nullable<string>;
+  consented_sid: Nullable<string>;
+  refused_error: Nullable<string>;
+  pushed_bucket: Nullable<number>;
+  pushed_hash: Nullable<Buffer>;
+  device_bucket: Nullable<number>;
+  device_hash: Nullable<Buffer>;
+  answered_at: Nullable<Date>;
+  created_at: Date;
+  expires_at: Date;
+}
+
+export type Interaction = Selectable<InteractionsTable>;
 type NewInteraction = Pick<
   Interaction,
   | 'expires_bucket'
@@ -19,7 +39,7 @@ type NewInteraction = Pick<
   | 'device_hash'
   | 'created_at'
   | 'expires_at'
-> & { request: AuthorizationRequest };
+> & { request: InteractionRequest };
 
 /** Writes a request that waits for a person. */
 export async function insert(db: Db, { request, ...interaction }: NewInteraction): Promise<void> {
@@ -50,7 +70,8 @@ export async function bind(db: Db, { expires_bucket, hash }: HandleKey, browser_
   return result.numUpdatedRows > 0n;
 }
 
-type Proof = Partial<Pick<Interaction, 'sign_in_after' | 'selected_sub' | 'consented_sid' | 'refused_error'>>;
+/** What is recorded after the interaction began, all but its answer. */
+type Proof = Partial<Omit<Interaction, Exclude<keyof NewInteraction, 'sign_in_after'> | 'answered_at'>>;
 
 /** Records what the person did. False when the interaction was answered meanwhile. */
 export async function record(db: Db | Trx, { expires_bucket, hash }: HandleKey, proof: Proof): Promise<boolean> {

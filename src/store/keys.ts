@@ -4,10 +4,22 @@
  */
 import { sql, type Selectable } from 'kysely';
 import type { KeyAlg } from '../protocol/key-alg.ts';
-import type { Db, Trx } from './db.ts';
-import type { Database } from './schema.ts';
+import type { Json, Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
 
-export type KeyRow = Selectable<Database['signing_keys']>;
+/** Each row is a key. */
+export interface SigningKeysTable {
+  kid: string;
+  alg: KeyAlg;
+  public_jwk: Json<Record<string, unknown>>;
+  sealed_private_key: Nullable<Buffer>;
+  created_at: Date;
+  activates_at: Date;
+  retired_at: Nullable<Date>;
+  withdrawn_at: Nullable<Date>;
+}
+
+export type KeyRow = Selectable<SigningKeysTable>;
 /** One that was just made: nothing has happened to it. */
 export type NewKeyRow = Omit<KeyRow, 'retired_at' | 'withdrawn_at'> & { sealed_private_key: Buffer };
 

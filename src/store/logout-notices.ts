@@ -1,12 +1,26 @@
 /** The outbox of back-channel logout: written with the sign-out, emptied by a worker, never on anybody's request path. */
-import { sql, type Selectable } from 'kysely';
-import type { Db, Trx } from './db.ts';
-import { isSerial, keysetPage, type Keyset, type KeysetPage } from './listing.ts';
-import type { Database } from './schema.ts';
+import { sql, type Generated, type Selectable } from 'kysely';
+import type { Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import { isSerial, keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts';
 
-export type LogoutNotice = Selectable<Database['logout_notices']>;
+/** Each row is a notice that is owed. */
+export interface LogoutNoticesTable {
+  notice_id: Generated<string>;
+  client_id: string;
+  sub: string;
+  sid: string;
+  sector: Nullable<string>;
+  attempts: number;
+  next_at: Date;
+  dead_at: Nullable<Date>;
+  last_failure: Nullable<string>;
+  created_at: Date;
+}
 
-/** Owes a notice to every client that was granted something under these sessions and wants to be told. */
+export type LogoutNotice = Selectable<LogoutNoticesTable>;
+
+/** Enqueues a notice for every client that was granted something under these sessions and has a backchannel_logout_uri. */
 export async function enqueue(trx: Trx, sids: readonly string[], now: Date): Promise<void> {
   if (sids.length === 0) return;
   await sql`
@@ -37,7 +51,7 @@ export async function take(db: Db, busy: readonly string[], lease_until: Date, n
   return rows[0];
 }
 
-/** The client has been told: nothing is left to do. */
+/** Removes a notice that was delivered. */
 export async function delivered(db: Db, notice_id: string): Promise<void> {
   await db.deleteFrom('logout_notices').where('notice_id', '=', notice_id).execute();
 }
@@ -52,10 +66,10 @@ export async function failed(
 }
 
 /**
- * Puts off whatever else is due to a client that cannot be told now, as if each had been tried: one that is away for long is
+ * Puts off whatever else is due to a client that cannot be reached now, as if each had been tried: one that is away for long is
  * not tried once a notice. Those in other hands are left to them.
  */
-export async function putOff(
+export async function postponeAllOf(
   db: Db,
   client_id: string,
   { last_failure, first, most }: { last_failure: string; first: number; most: number },
@@ -72,7 +86,7 @@ export async function putOff(
     where n.notice_id = due.notice_id`.execute(db);
 }
 
-/** Forgets what a client was owed: it no longer wants to be told. */
+/** Forgets the notices of a client that has no backchannel_logout_uri any more. */
 export async function forget(trx: Trx, client_id: string): Promise<void> {
   await trx.deleteFrom('logout_notices').where('client_id', '=', client_id).execute();
 }
@@ -90,16 +104,6 @@ export async function outstanding(db: Db): Promise<{ waiting: number; oldest: Da
   `.execute(db);
   return rows[0]!;
 }
-
-/** What could not be delivered, latest first. */
-export const dead = (db: Db, limit: number): Promise<LogoutNotice[]> =>
-  db
-    .selectFrom('logout_notices')
-    .selectAll()
-    .where('dead_at', 'is not', null)
-    .orderBy('notice_id', 'desc')
-    .limit(limit)
-    .execute();
 
 /** One page of what could not be delivered. */
 export function pageOfDead(

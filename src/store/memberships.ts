@@ -1,5 +1,5 @@
-/** What a person belongs to: read within the statements that read the person, and only where somebody wants to know. */
-import { prepared, type Prepared } from './prepared.ts';
+/** Memberships of a person: read within the statements that read the person, and only where a scope or resource needs them. */
+import { prepared, type Prepared } from './postgres/prepared.ts';
 
 /** Groups by name, and roles with where they hold: at a resource, or (null) at the whole server. Direct and by groups. */
 export interface Memberships {
@@ -7,8 +7,14 @@ export interface Memberships {
   roles: Array<{ resource: string | null; name: string }>;
 }
 
+/**
+ * So many writers at most wait for one person or group at once. A statement that waited has counted before: by no more than this
+ * its count is behind, and whoever is so near to a bound is counted again, now that nobody else can add anything.
+ */
+export const MOST_AT_ONCE = 500;
+
 /** For which grants memberships are read. */
-export interface MembershipsWanted {
+export interface MembershipRules {
   /** With one of these scopes. */
   scope: readonly string[];
   /** For one of these resources. */
@@ -16,10 +22,9 @@ export interface MembershipsWanted {
 }
 
 /**
- * The memberships of the person of a grant `g`, null where nobody wants them: then nothing is read. The function costs nothing
- * where it is not called.
+ * The memberships of the person of a grant `g`; null, and not read, where neither scope nor resource nor claims ask for them.
  */
-export const membershipsIfWanted = ({ scope, resource }: MembershipsWanted): Prepared => prepared`
+export const membershipsIfRequested = ({ scope, resource }: MembershipRules): Prepared => prepared`
     case when g.scope && ${scope}::text[] or g.resource && ${resource}::text[]
         or g.requested_claims -> 'id_token' ?| array['groups', 'roles']
       then memberships_of(g.sub) end as memberships`;

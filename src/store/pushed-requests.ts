@@ -1,7 +1,19 @@
 /** Pushed authorization requests: checked, waiting for the browser, good for one code. */
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
-import type { Db } from './db.ts';
-import type { HandleKey } from './handle.ts';
+import type { Json, Nullable } from './postgres/columns.ts';
+import type { Db } from './postgres/db.ts';
+import type { HandleKey } from '../protocol/handle.ts';
+
+/** Each row is a request that was pushed. */
+export interface PushedRequestsTable {
+  expires_bucket: number;
+  hash: Buffer;
+  client_id: string;
+  request: Json<AuthorizationRequest>;
+  created_at: Date;
+  expires_at: Date;
+  used_at: Nullable<Date>;
+}
 
 type NewPushedRequest = HandleKey & {
   client_id: string;

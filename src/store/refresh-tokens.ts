@@ -1,54 +1,51 @@
-/**
- * Refresh tokens: each used once, all of a grant dying together. Each verb is one statement and its answer is the
- * verdict.
- */
+/** Refresh tokens: each used once; all of a grant end together. Each function is one statement, and what it returns is the verdict. */
 import type { Selectable } from 'kysely';
-import type { Db } from './db.ts';
-import {
-  besides,
-  GIVEN,
-  GRANTED,
-  isForProof,
-  isOnTerms,
-  NO_NONCE,
-  PERSON,
-  type GrantedToPerson,
-  type Proof,
-  type Spending,
-} from './granted.ts';
-import type { Grant } from './grants.ts';
-import type { HandleKey } from './handle.ts';
-import { membershipsIfWanted, type MembershipsWanted } from './memberships.ts';
-import { read, write } from './pipeline.ts';
-import { around } from './partitions.ts';
-import { prepared, type Prepared } from './prepared.ts';
-import type { Database } from './schema.ts';
+import type { Nullable } from './postgres/columns.ts';
+import type { Db } from './postgres/db.ts';
+import { isForClient, meetsTerms, NO_NONCE, writeAccessToken, type ClientProof, type Spending } from './spending.ts';
+import { GRANTED_TO_PERSON, GRANTED, isLive, PERSON, type Grant, type GrantedToPerson } from './grants.ts';
+import type { HandleKey } from '../protocol/handle.ts';
+import { membershipsIfRequested, type MembershipRules } from './memberships.ts';
+import { read, write } from './postgres/pipeline.ts';
+import { around } from './postgres/partitions.ts';
+import { prepared, type Prepared } from './postgres/prepared.ts';
+
+/** Each row is a token. */
+export interface RefreshTokensTable {
+  expires_bucket: number;
+  hash: Buffer;
+  grant_id: string;
+  created_at: Date;
+  expires_at: Date;
+  used_at: Nullable<Date>;
+  successor_hash: Nullable<Buffer>;
+  retry_key: Nullable<string>;
+  retry_salt: Nullable<Buffer>;
+}
 
 /** What a request to refresh presents, and what it is to be given. */
-export interface Rotation extends Proof {
+export interface Rotation extends ClientProof {
   token: HandleKey;
   client_id: string;
   /** Narrowing: must lie within the grant. */
   scope: readonly string[];
   resource: readonly string[];
-  /** Of these the scope must have one: what its client may have today, for the resources asked for. */
+  /** The scopes open to the client now at the resources asked for; the requested scope must hold one of them. */
   open_scopes: readonly string[];
   /** The hash of the token to give, in the same bucket, and how long it may lie unused. */
   successor: { hash: Buffer; expires_at: Date };
-  /** From what the successor was derived, when a lost answer may be asked for again; null otherwise. */
+  /** Key and salt the successor was derived with, when a lost answer may be asked for again; null otherwise. */
   retry: { key: string; salt: Buffer } | null;
-  memberships: MembershipsWanted;
-  /** Whoever comes again with a token that was used after this may not have had an answer. */
+  memberships: MembershipRules;
+  /** A token used after this may come again from a client that never had the answer. */
   retried_after: Date;
 }
 
-/** Is a token `t` of a grant `g` good for this request? */
-const isGood = (r: Rotation, now: Date): Prepared => prepared`
+/** Does a token `t` of a grant `g` match this request, and is it unused? */
+const isRotatable = (r: Rotation, now: Date): Prepared => prepared`
   t.used_at is null and t.expires_at > ${now}
-  -- In words that no index has: before there are statistics, the planner would read every live grant, or every
-  -- one of the client, instead of the one that is meant.
-  and g.client_id is not distinct from ${r.client_id} and ${isForProof(r)}
-  and coalesce(g.revoked_at, 'infinity') = 'infinity' and g.expires_at > ${now}
+  -- In words that no index has, like what a live grant is: the planner would read every grant of the client.
+  and g.client_id is not distinct from ${r.client_id} and ${isForClient(r)} and ${isLive(now)}
   and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource
   and coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[]`;
 
@@ -65,34 +62,34 @@ export async function rotate(db: Db, r: Rotation, spending: Spending, now: Date)
       update refresh_tokens t set used_at = ${now}, successor_hash = ${r.successor.hash},
         retry_key = ${r.retry?.key ?? null}::text, retry_salt = ${r.retry?.salt ?? null}::bytea
       from grants g join users u on u.sub = g.sub
-        cross join lateral (select ${membershipsIfWanted(r.memberships)} offset 0) m
+        cross join lateral (select ${membershipsIfRequested(r.memberships)} offset 0) m
       where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
         and ${around('refresh_tokens', 't.expires_bucket', r.token.expires_bucket, now)}
         and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
-        and ${isGood(r, now)} and ${isOnTerms(spending, NO_NONCE)}
+        and ${isRotatable(r, now)} and ${meetsTerms(spending, NO_NONCE)}
       returning g.expires_bucket, ${GRANTED}, ${PERSON}, m.memberships
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
       select expires_bucket, ${r.successor.hash}::bytea, grant_id, ${now}::timestamptz,
         least(${r.successor.expires_at}::timestamptz, expires_at)
       from claimed
-    )${besides(spending)}
-    select ${GIVEN} from claimed`,
+    )${writeAccessToken(spending)}
+    select ${GRANTED_TO_PERSON} from claimed`,
     { table: 'refresh_tokens', row: r.token },
   );
   return granted;
 }
 
-/** What the token would give. Spends nothing, and decides nothing: `rotate` looks again. */
-export async function look(db: Db, r: Rotation, now: Date): Promise<GrantedToPerson | undefined> {
+/** What `rotate` would return. It spends nothing and decides nothing: `rotate` checks everything again. */
+export async function preview(db: Db, r: Rotation, now: Date): Promise<GrantedToPerson | undefined> {
   const [granted] = await read(
     db,
     prepared<GrantedToPerson>`
-    select ${GRANTED}, ${PERSON}, ${membershipsIfWanted(r.memberships)}
+    select ${GRANTED}, ${PERSON}, ${membershipsIfRequested(r.memberships)}
     from refresh_tokens t join grants g on g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
       join users u on u.sub = g.sub
     where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
-      and ${around('refresh_tokens', 't.expires_bucket', r.token.expires_bucket, now)} and ${isGood(r, now)}`,
+      and ${around('refresh_tokens', 't.expires_bucket', r.token.expires_bucket, now)} and ${isRotatable(r, now)}`,
   );
   return granted;
 }
@@ -114,7 +111,7 @@ export async function findRetry(db: Db, r: Rotation, now: Date): Promise<Retried
   const [retried] = await write(
     db,
     prepared<Retried>`
-    select ${GRANTED}, t.retry_key, t.retry_salt, t.successor_hash, ${PERSON}, ${membershipsIfWanted(r.memberships)}
+    select ${GRANTED}, t.retry_key, t.retry_salt, t.successor_hash, ${PERSON}, ${membershipsIfRequested(r.memberships)}
     from refresh_tokens t
     join refresh_tokens next on next.expires_bucket = t.expires_bucket and next.hash = t.successor_hash
     join grants g on g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
@@ -122,7 +119,7 @@ export async function findRetry(db: Db, r: Rotation, now: Date): Promise<Retried
     where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
       and t.used_at > ${r.retried_after} and t.retry_key is not null
       and next.used_at is null and next.expires_at > ${now}
-      and g.client_id = ${r.client_id} and ${isForProof(r)} and g.revoked_at is null and g.expires_at > ${now}
+      and g.client_id = ${r.client_id} and ${isForClient(r)} and ${isLive(now)}
     for share of t`,
     { table: 'refresh_tokens', row: r.token },
   );
@@ -168,7 +165,7 @@ export async function explain(db: Db, r: Rotation, now: Date): Promise<FoundToke
     select t.grant_id, g.client_id, g.sub, t.used_at, least(t.expires_at, g.expires_at) as expires_at,
       g.revoked_at, g.revoked_for, g.scope, g.resource, case
       when g.client_id <> ${r.client_id} then 'other_client'
-      when not ${isForProof(r)} then 'unproven'
+      when not ${isForClient(r)} then 'unproven'
       when g.revoked_at is not null and t.used_at > ${r.retried_after}::timestamptz then 'revoked'
       when t.used_at is not null then 'reuse'
       when g.revoked_at is not null then 'revoked'
@@ -199,7 +196,7 @@ export async function findLive(db: Db, token: HandleKey, now: Date): Promise<Liv
     from refresh_tokens t join grants g using (expires_bucket, grant_id)
     where t.expires_bucket = ${token.expires_bucket} and t.hash = ${token.hash}
       and ${around('refresh_tokens', 't.expires_bucket', token.expires_bucket, now)}
-      and t.used_at is null and t.expires_at > ${now} and g.revoked_at is null and g.expires_at > ${now}`,
+      and t.used_at is null and t.expires_at > ${now} and ${isLive(now)}`,
   );
   return live;
 }
@@ -224,9 +221,7 @@ export async function grantOf(
 export const find = (
   db: Db,
   { expires_bucket, hash }: HandleKey,
-): Promise<
-  Pick<Selectable<Database['refresh_tokens']>, 'grant_id' | 'created_at' | 'expires_at' | 'used_at'> | undefined
-> =>
+): Promise<Pick<Selectable<RefreshTokensTable>, 'grant_id' | 'created_at' | 'expires_at' | 'used_at'> | undefined> =>
   db
     .selectFrom('refresh_tokens')
     .select(['grant_id', 'created_at', 'expires_at', 'used_at'])

@@ -1,11 +1,33 @@
 /** Why requests were refused: written in batches beside them, read by operators, and bounded whoever asks for refusals. */
-import { sql, type Insertable, type Selectable } from 'kysely';
-import type { Db } from './db.ts';
-import type { Database } from './schema.ts';
+import { sql, type Generated, type Insertable, type Selectable } from 'kysely';
+import type { Nullable } from './postgres/columns.ts';
+import type { Db } from './postgres/db.ts';
 
-export type Refusal = Selectable<Database['refusals']>;
+/** Each row is a refusal, or a count of those that were not written down. */
+export interface RefusalsTable {
+  expires_bucket: number;
+  refusal_id: Generated<string>;
+  at: Date;
+  request_id: Nullable<string>;
+  caller_request_id: Nullable<string>;
+  client_id: Nullable<string>;
+  sub: Nullable<string>;
+  ip: Nullable<string>;
+  network: string;
+  method: Nullable<string>;
+  route: Nullable<string>;
+  status: Nullable<number>;
+  error: Nullable<string>;
+  error_description: Nullable<string>;
+  check: Nullable<string>;
+  expected: Nullable<string>;
+  received: Nullable<string>;
+  dropped: Generated<number>;
+}
+
+export type Refusal = Selectable<RefusalsTable>;
 /** A refusal to be kept. */
-export interface NewRefusal extends Insertable<Database['refusals']> {
+export interface NewRefusal extends Insertable<RefusalsTable> {
   /** Whom the request names, where `client_id` is not known better. */
   claimed?: string | null;
 }

@@ -1,10 +1,27 @@
 /** Resources (RFC 8707): the APIs tokens are for, the scopes they know, and the tokens they want. */
-import type { Insertable, Selectable } from 'kysely';
-import type { Db, Trx } from './db.ts';
-import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
-import type { Database } from './schema.ts';
+import type { Generated, Insertable, Selectable } from 'kysely';
+import type { MembershipClaim } from '../protocol/claims.ts';
+import type { SigningAlg } from '../protocol/signing-alg.ts';
+import type { TokenFormat } from '../protocol/token-format.ts';
+import type { AccessTokenTyp } from '../protocol/token-type.ts';
+import type { Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts';
 
-export type Resource = Selectable<Database['resources']>;
+/** Each row is a resource. */
+export interface ResourcesTable {
+  resource: string;
+  name: Nullable<string>;
+  client_id: Nullable<string>;
+  scope: string[];
+  access_token_format: Nullable<TokenFormat>;
+  access_token_ttl: Nullable<number>;
+  access_token_signing_alg: Nullable<SigningAlg>;
+  access_token_typ: Nullable<AccessTokenTyp>;
+  claims: Generated<MembershipClaim[]>;
+}
+
+export type Resource = Selectable<ResourcesTable>;
 
 /** A resource, and since when tokens count for it: null where no other ever had its name. */
 export type KnownResource = Resource & { since?: Date | null };
@@ -26,7 +43,7 @@ export const find = (db: Db, resource: string): Promise<Resource | undefined> =>
   db.selectFrom('resources').selectAll().where('resource', '=', resource).executeTakeFirst();
 
 /** Creates the resource, or replaces it. */
-export async function put(db: Db, resource: Insertable<Database['resources']>): Promise<void> {
+export async function put(db: Db, resource: Insertable<ResourcesTable>): Promise<void> {
   const { resource: _, ...rest } = resource;
   await db
     .insertInto('resources')

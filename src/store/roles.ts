@@ -1,10 +1,35 @@
 /** Roles at a resource, or at the whole server, and who holds them: people, and groups for everybody in them. */
 import { sql, type Selectable } from 'kysely';
-import type { Db, Trx } from './db.ts';
-import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
-import type { Database } from './schema.ts';
+import type { Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import { MOST_AT_ONCE } from './memberships.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts';
 
-export type Role = Selectable<Database['roles']>;
+/** Each row is a role. */
+export interface RolesTable {
+  role_id: string;
+  resource: Nullable<string>;
+  name: string;
+  description: Nullable<string>;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** Each row is a person who holds a role. */
+export interface RoleUsersTable {
+  role_id: string;
+  sub: string;
+  created_at: Date;
+}
+
+/** Each row is a group whose members hold a role. */
+export interface RoleGroupsTable {
+  role_id: string;
+  group_id: string;
+  created_at: Date;
+}
+
+export type Role = Selectable<RolesTable>;
 
 /** One role. */
 export const find = (db: Db, role_id: string): Promise<Role | undefined> =>
@@ -44,7 +69,7 @@ export async function insert(trx: Trx, { role_id, resource, name, description, c
   return rows.length > 0;
 }
 
-/** Changes what a role is called and said to be. @throws a unique violation for a taken name */
+/** Changes name and description of a role. @throws a unique violation for a taken name */
 export async function update(
   trx: Trx,
   { role_id, ...changes }: Pick<Role, 'role_id' | 'name' | 'description' | 'updated_at'>,
@@ -78,11 +103,17 @@ export async function pageOfHolders(
   kind: HolderKind,
   role_id: string,
   keyset: Keyset,
-): Promise<KeysetPage<Record<string, unknown>>> {
+): Promise<KeysetPage<Holder>> {
   return kind === 'users'
-    ? keysetPage(db.selectFrom('role_users').select(['sub', 'created_at']).where('role_id', '=', role_id), keyset)
+    ? keysetPage(
+        db.selectFrom('role_users').select(['sub', 'sub as id', 'created_at']).where('role_id', '=', role_id),
+        keyset,
+      )
     : keysetPage(
-        db.selectFrom('role_groups').select(['group_id', 'created_at']).where('role_id', '=', role_id),
+        db
+          .selectFrom('role_groups')
+          .select(['group_id', 'group_id as id', 'created_at'])
+          .where('role_id', '=', role_id),
         keyset,
       );
 }
@@ -96,32 +127,55 @@ export async function findHolder(db: Db, kind: HolderKind, role_id: string, id: 
   return rows[0];
 }
 
-/** Gives a role. `found` is whether there are such a role and such a holder; `added`, that it was not held before. */
-export async function give(
+/** The outcome of assigning a role. */
+export interface RoleAssignment {
+  /** There are such a role and such a holder. */
+  found: boolean;
+  /** It was not held before. */
+  added: boolean;
+  /** The holder has as many other roles as one may have: nothing is to be assigned, and the transaction rolls back. */
+  crowded: boolean;
+}
+
+/**
+ * Assigns a role to a holder of fewer than `most` others. Who else assigns the same holder one waits.
+ */
+export async function assign(
   trx: Trx,
   kind: HolderKind,
   role_id: string,
   id: string,
+  most: number,
   now: Date,
-): Promise<{ found: boolean; added: boolean }> {
+): Promise<RoleAssignment> {
   const holder = HOLDERS[kind];
   const column = sql.ref(holder.id);
-  const { rows } = await sql<{ found: boolean; added: boolean }>`
+  const { rows } = await sql<RoleAssignment & { held: number }>`
     with role as (
       select role_id from roles where role_id = ${role_id} for key share
     ), holder as (
-      select ${column} from ${sql.table(kind)} where ${column} = ${id} for key share
+      select ${column} from ${sql.table(kind)} where ${column} = ${id} for no key update
+    ), counted as (
+      select count(*)::int as held, bool_or(role_id = ${role_id}) as has from ${sql.table(holder.table)}
+      where ${column} = ${id}
+    ), crowded as (
+      select from counted where held >= ${most} and not has
     ), added as (
       insert into ${sql.table(holder.table)} (role_id, ${column}, created_at)
-      select role_id, ${column}, ${now}::timestamptz from role, holder
+      select role_id, ${column}, ${now}::timestamptz from role, holder where not exists (select from crowded)
       on conflict do nothing returning 1
     )
-    select exists (select from role, holder) as found, exists (select from added) as added`.execute(trx);
-  return rows[0]!;
+    select exists (select from role, holder) as found, exists (select from added) as added,
+      exists (select from crowded) as crowded, (select held from counted) as held`.execute(trx);
+  const { held, ...assignment } = rows[0]!;
+  if (!assignment.added || held + MOST_AT_ONCE < most) return assignment;
+  const { rows: again } = await sql<{ crowded: boolean }>`
+    select count(*) > ${most} as crowded from ${sql.table(holder.table)} where ${column} = ${id}`.execute(trx);
+  return { ...assignment, ...again[0]! };
 }
 
 /** Takes a role away. False when it was not held. */
-export async function take(trx: Trx, kind: HolderKind, role_id: string, id: string): Promise<boolean> {
+export async function unassign(trx: Trx, kind: HolderKind, role_id: string, id: string): Promise<boolean> {
   const holder = HOLDERS[kind];
   const { rows } = await sql`
     delete from ${sql.table(holder.table)} where role_id = ${role_id} and ${sql.ref(holder.id)} = ${id}

@@ -1,10 +1,16 @@
 /** Salts: sealed values that must stay the same for ever, whatever becomes of the keys they are sealed under. */
 import type { Selectable } from 'kysely';
-import type { Db } from './db.ts';
-import type { Database } from './schema.ts';
+import type { Db } from './postgres/db.ts';
+
+/** Each row is a salt. `fingerprint` says which it is to who cannot open it. */
+export interface SaltsTable {
+  name: string;
+  fingerprint: Buffer;
+  sealed: Buffer;
+}
 
 /** `fingerprint` says which salt it is to who cannot open it. */
-export type Salt = Selectable<Database['salts']>;
+export type Salt = Selectable<SaltsTable>;
 
 /** A salt by its name, sealed; undefined when there is none yet. */
 export const find = (db: Db, name: string): Promise<Salt | undefined> =>
@@ -29,7 +35,7 @@ export async function replace(db: Db, before: Salt, { fingerprint, sealed }: Omi
     .execute();
 }
 
-/** Is there a client that is told pairwise subjects? */
+/** Is there a client with pairwise subjects? */
 export async function isNeeded(db: Db): Promise<boolean> {
   const row = await db
     .selectFrom('clients')

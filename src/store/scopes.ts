@@ -1,10 +1,19 @@
 /** Scopes: the names there are, what the consent page says of them, and the claims they open. */
 import type { Selectable } from 'kysely';
-import type { Db, Trx } from './db.ts';
-import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
-import type { Database } from './schema.ts';
+import type { Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts';
 
-export type Scope = Selectable<Database['scopes']>;
+/** Each row is a scope. */
+export interface ScopesTable {
+  name: string;
+  description: Nullable<string>;
+  claims: string[];
+  for_people: boolean;
+  for_machines: boolean;
+}
+
+export type Scope = Selectable<ScopesTable>;
 
 /** A scope, and since when tokens count for it: null where no other ever had its name. */
 export type KnownScope = Scope & { since: Date | null };
@@ -33,16 +42,6 @@ export async function put(db: Db, scope: Scope): Promise<void> {
     .values(scope)
     .onConflict((conflict) => conflict.column('name').doUpdateSet(rest))
     .execute();
-}
-
-/** Creates the scope. False when there is one of that name. */
-export async function insert(db: Db, scope: Scope): Promise<boolean> {
-  const result = await db
-    .insertInto('scopes')
-    .values(scope)
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst();
-  return (result.numInsertedOrUpdatedRows ?? 0n) > 0n;
 }
 
 /** Deletes a scope. False when there is none. */

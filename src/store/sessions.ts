@@ -1,19 +1,37 @@
 /** Sessions: who signed in, where, when and how. The cookie's value is never here, only its hash. */
 import { sql, type Selectable } from 'kysely';
-import type { Db, Trx } from './db.ts';
-import type { HandleKey } from './handle.ts';
-import { keysetPage, type Keyset, type KeysetPage } from './listing.ts';
-import { read } from './pipeline.ts';
-import { prepared } from './prepared.ts';
-import type { Database } from './schema.ts';
+import type { Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import type { HandleKey } from '../protocol/handle.ts';
+import { keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts';
+import { read } from './postgres/pipeline.ts';
+import { prepared } from './postgres/prepared.ts';
 
-/** Which browser a session began in, and what its handle was derived with. */
-export interface OfBrowser {
+/** Each row is a session, or a part of one: rows with one `sid` carry it on from cookie to cookie. */
+export interface SessionsTable {
+  expires_bucket: number;
+  hash: Buffer;
+  sid: string;
+  kind: 'browser' | 'login';
+  sub: string;
+  auth_time: Date;
+  amr: string[];
+  acr: string;
+  created_at: Date;
+  seen_at: Date;
+  expires_at: Date;
+  ended_at: Nullable<Date>;
+  browser_hash: Nullable<Buffer>;
+  salt: Nullable<Buffer>;
+}
+
+/** The browser that a session began in, and the salt its handle was derived with. */
+export interface BrowserOrigin {
   browser_hash: Buffer | null;
   salt: Buffer | null;
 }
 
-export type SessionRow = Omit<Selectable<Database['sessions']>, keyof OfBrowser>;
+export type SessionRow = Omit<Selectable<SessionsTable>, keyof BrowserOrigin>;
 
 /** A live session, with what pages say of its person. */
 export interface LiveSession extends SessionRow {
@@ -54,7 +72,7 @@ export async function findLive(
  */
 export async function insert(
   trx: Trx,
-  session: Omit<SessionRow, 'ended_at'> & Partial<OfBrowser>,
+  session: Omit<SessionRow, 'ended_at'> & Partial<BrowserOrigin>,
   password_changed_at: Date | null,
 ): Promise<boolean> {
   const { rows } = await sql`
@@ -74,21 +92,23 @@ export async function insert(
   return rows.length > 0;
 }
 
-/** A live session of a browser that its cookie does not name. */
-export type Stray = Pick<SessionRow, 'expires_bucket' | 'hash' | 'sid' | 'sub' | 'created_at'> & { salt: Buffer };
+/** A live session that began in a browser and is not in its cookie. */
+export type UnnamedSession = Pick<SessionRow, 'expires_bucket' | 'hash' | 'sid' | 'sub' | 'created_at'> & {
+  salt: Buffer;
+};
 
 /**
  * The live sessions that began in a browser, but for those that are named. Sign-ins of one browser come one after the
  * other from here until the transaction ends: each sees what the one before began.
  */
-export async function straysOf(
+export async function unnamedSessionsOf(
   trx: Trx,
   browser_hash: Buffer,
   named: readonly HandleKey[],
   now: Date,
-): Promise<Stray[]> {
+): Promise<UnnamedSession[]> {
   await sql`select pg_advisory_xact_lock(${browser_hash.readBigInt64BE()}::bigint)`.execute(trx);
-  const { rows } = await sql<Stray>`
+  const { rows } = await sql<UnnamedSession>`
     select expires_bucket, hash, sid, sub, created_at, salt from sessions
     where browser_hash = ${browser_hash} and ended_at is null and expires_at > ${now}
       and hash <> all(${named.map(({ hash }) => hash)}::bytea[])
@@ -97,7 +117,7 @@ export async function straysOf(
 }
 
 /** A session as operators see it: the row that its sid has come to, and never the hash of a cookie. */
-export type SeenSession = Omit<SessionRow, 'hash' | 'expires_bucket'>;
+export type ShownSession = Omit<SessionRow, 'hash' | 'expires_bucket'>;
 
 const SEEN = [
   'sid',
@@ -113,7 +133,7 @@ const SEEN = [
 ] as const;
 
 /** A session in any state, as long as it is kept. Of rows that carried one sid on, the last. */
-export const find = (db: Db, sid: string): Promise<SeenSession | undefined> =>
+export const find = (db: Db, sid: string): Promise<ShownSession | undefined> =>
   db
     .selectFrom('sessions')
     .select(SEEN)
@@ -136,7 +156,7 @@ export function page(
   now: Date,
   seen_after: Date,
   keyset: Keyset,
-): Promise<KeysetPage<SeenSession>> {
+): Promise<KeysetPage<ShownSession>> {
   let query = db.selectFrom('sessions').select(SEEN);
   if (sub !== undefined) query = query.where('sub', '=', sub);
   query =
@@ -156,10 +176,10 @@ export function page(
 }
 
 /**
- * Waits for whatever is being granted to a person at this moment, which holds the row of their session, and keeps others
- * waiting: what follows in the transaction sees it.
+ * Locks all sessions of a person: waits for whatever is being granted under one of them, so that what follows in the
+ * transaction sees it, and keeps new grants waiting.
  */
-export async function holdAllOf(trx: Trx, sub: string): Promise<void> {
+export async function lockAllOf(trx: Trx, sub: string): Promise<void> {
   await trx
     .selectFrom('sessions')
     .select('sid')
@@ -207,7 +227,7 @@ export async function end(trx: Trx, sid: string, now: Date): Promise<boolean> {
 
 /** Ends all sessions of a person, but for `except`; returns their sids. */
 export async function endAllOf(trx: Trx, sub: string, now: Date, except = ''): Promise<string[]> {
-  await holdAllOf(trx, sub);
+  await lockAllOf(trx, sub);
   const rows = await trx
     .updateTable('sessions')
     .set({ ended_at: now })

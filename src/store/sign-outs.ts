@@ -1,10 +1,22 @@
-/** Sign-outs whose page is still to be shown: the applications that are told there, and where it leads afterwards. */
+/** Sign-outs whose page is still to be shown: the applications it notifies in frames, and where it leads afterwards. */
 import { sql, type Selectable } from 'kysely';
-import type { Db, Trx } from './db.ts';
-import type { HandleKey } from './handle.ts';
-import type { Database } from './schema.ts';
+import type { Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import type { HandleKey } from '../protocol/handle.ts';
 
-export type SignOut = Selectable<Database['sign_outs']>;
+/** Each row is a sign-out. */
+export interface SignOutsTable {
+  expires_bucket: number;
+  hash: Buffer;
+  browser_hash: Buffer;
+  sids: string[];
+  client_id: Nullable<string>;
+  return_to: Nullable<string>;
+  created_at: Date;
+  expires_at: Date;
+}
+
+export type SignOut = Selectable<SignOutsTable>;
 
 /** Most pairs of application and session on one page. */
 const LIMIT = 50;
@@ -44,8 +56,8 @@ export const find = (
     .where('expires_at', '>', now)
     .executeTakeFirst();
 
-/** An application that is told that a session ended, in a frame or from server to server. */
-export interface Told {
+/** An application that is notified of the end of a session, in a frame or from server to server. */
+export interface NotifiedClient {
   client_id: string;
   client_name: string | null;
   frontchannel_logout_uri: string | null;
@@ -53,9 +65,9 @@ export interface Told {
   sector: string | null;
 }
 
-/** Every client that was granted something under these sessions and wants to be told. */
-export async function told(db: Db, { sids, created_at }: SignOut): Promise<Told[]> {
-  const { rows } = await sql<Told>`
+/** Every client that was granted something under these sessions and registered a logout URI. */
+export async function notifiedClients(db: Db, { sids, created_at }: SignOut): Promise<NotifiedClient[]> {
+  const { rows } = await sql<NotifiedClient>`
     select distinct c.client_id, c.client_name, c.frontchannel_logout_uri, g.sid, g.sector
     from grants g join clients c using (client_id)
     where g.sid = any(${sids}::text[]) and g.expires_at > ${created_at} and c.disabled_at is null

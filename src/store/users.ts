@@ -1,12 +1,43 @@
 /** People: accounts, and the passwords that open them. */
 import { sql, type RawBuilder, type Selectable, type Updateable } from 'kysely';
+import type { PersonClaims } from '../protocol/claims.ts';
 import { foldName, lowerName } from '../protocol/names.ts';
-import type { Db, Trx } from './db.ts';
-import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './listing.ts';
+import type { Json, Nullable } from './postgres/columns.ts';
+import type { Db, Trx } from './postgres/db.ts';
+import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './postgres/listing.ts';
 import type { Memberships } from './memberships.ts';
-import type { Database } from './schema.ts';
 
-export type User = Selectable<Database['users']>;
+/** Each row is a `sub` that a person or client has or ever had: none is assigned twice. */
+export interface SubjectsTable {
+  sub: string;
+  kind: 'user' | 'client' | 'server';
+}
+
+/** Each row is an account. */
+export interface UsersTable {
+  sub: string;
+  username: string;
+  username_folded: string;
+  username_casefold: Nullable<string>;
+  email: Nullable<string>;
+  email_folded: Nullable<string>;
+  email_casefold: Nullable<string>;
+  email_verified: boolean;
+  claims: Json<PersonClaims>;
+  disabled_at: Nullable<Date>;
+  devices_reset_at: Nullable<Date>;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** Each row is a person with a password. */
+export interface PasswordCredentialsTable {
+  sub: string;
+  phc: string;
+  changed_at: Date;
+}
+
+export type User = Selectable<UsersTable>;
 
 /** One person, enabled or not. */
 export const find = (db: Db, sub: string): Promise<User | undefined> =>
@@ -70,10 +101,10 @@ export const findForSignIn = (
 export type FoldedNames = Pick<User, 'username_folded' | 'username_casefold' | 'email_folded' | 'email_casefold'>;
 
 /**
- * Which of these names another account has, as it was written before full folding was kept. Those that are kept since then
- * collide by themselves.
+ * Which of these names another account has in a row from before full folding was stored. Names stored since then collide by the
+ * unique index.
  */
-export async function heldByOthers(
+export async function findTakenNames(
   db: Db,
   sub: string,
   { username_casefold, email_casefold }: FoldedNames,
@@ -100,10 +131,6 @@ export async function unfoldedNames(
     where sub > ${after} and ${column} is null and ${old} ~ '[^ -~]' order by sub limit ${limit}`.execute(db);
   return rows;
 }
-
-/** A page of people, in the order of their ids, after one of these. */
-export const list = (db: Db, limit: number, after = ''): Promise<User[]> =>
-  db.selectFrom('users').selectAll().where('sub', '>', after).orderBy('sub').limit(limit).execute();
 
 /** What narrows a list of people: names in any case, and when the account was made. */
 export interface UserFilters extends CreatedRange {
@@ -138,7 +165,7 @@ export async function insert(trx: Trx, user: User): Promise<boolean> {
 }
 
 /** Changes the columns named. False when there is no such person. */
-export async function update(trx: Trx, sub: string, changes: Updateable<Database['users']>): Promise<boolean> {
+export async function update(trx: Trx, sub: string, changes: Updateable<UsersTable>): Promise<boolean> {
   const result = await trx.updateTable('users').set(changes).where('sub', '=', sub).executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }

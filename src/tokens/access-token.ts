@@ -4,16 +4,17 @@ import { earlier, numericDate, secondsAfter } from '../protocol/numeric-date.ts'
 import { scopeAt } from '../protocol/resource.ts';
 import { formatScope } from '../protocol/scope.ts';
 import type { OpaqueToken } from '../store/access-tokens.ts';
-import { bucketOfId, drawHandle, drawId } from '../store/handle.ts';
+import { bucketOfId, drawHandle, drawId } from '../protocol/handle.ts';
 import type { Authorization } from './authorization.ts';
 import { subjectFor } from './subject.ts';
-import { termsOf, type Known } from './terms.ts';
+import { perRules, type Rules } from './rules.ts';
+import { termsOf } from './terms.ts';
 
 export interface AccessToken {
   access_token: string;
   jti: string;
   expires_at: Date;
-  /** To be written where it is given; null for a JWT. */
+  /** The row of an opaque token, for the caller to write; null for a JWT. */
   row: OpaqueToken | null;
 }
 
@@ -23,19 +24,16 @@ type Needs = Pick<Deps, 'config' | 'keys' | 'random' | 'tokenSizes'>;
 export async function makeAccessToken(
   deps: Needs,
   authorization: Authorization,
-  known: Known,
+  rules: Rules,
   now: Date,
 ): Promise<AccessToken> {
   const { client, sub, resource, person } = authorization;
-  // Here, so that no grant can forget it.
-  const scope = scopeAt(authorization.scope, resource, known);
-  const { format, ttl, typ, alg } = termsOf(deps, client, resource, known);
-  const issued_at = issuedAt(now, [
-    ...scope.map((name) => known.scopes.get(name)),
-    ...resource.map((uri) => known.resources.get(uri)),
-  ]);
-  const wanted = secondsAfter(now, ttl);
-  const expires_at = person ? earlier(wanted, person.grant_expires_at) : wanted;
+  // RFC 9068 §2.2.3. It is narrowed here, so that no grant can forget it.
+  const scope = scopeAt(authorization.scope, resource, rules);
+  const { format, ttl, typ, alg } = termsOf(deps, client, resource, rules);
+  const issued_at = issuedAt(now, { scope, resource }, rules);
+  const full_life = secondsAfter(now, ttl);
+  const expires_at = person ? earlier(full_life, person.grant_expires_at) : full_life;
   const jti = drawId(deps.random, expires_at);
   const aud = resource.length > 0 ? resource : [deps.config.ISSUER];
 
@@ -80,15 +78,23 @@ export async function makeAccessToken(
     }),
   };
   const header = { typ, alg: alg ?? deps.config.ACCESS_TOKEN_SIGNING_ALG };
-  // RFC 9068 §4: whoever verifies has to know RS256, so it signs until the key of a new choice is known to everybody.
+  // RFC 9068 §4: every verifier supports RS256, so it signs until a newly configured algorithm's key is published everywhere.
   const access_token = await deps.keys.sign(claims, header, now, alg === null ? { meanwhile: 'RS256' } : {});
   deps.tokenSizes.check(client.client_id, 'access_token', access_token);
   return { access_token, jti, expires_at, row: null };
 }
 
 /**
- * The time in a token. In the second in which a scope or resource was made again it is the next one: by nothing else could it
- * be told from a token that was issued for the one before.
+ * `iat` of a token. A scope or resource that was deleted and made again voids older tokens by their `iat`, which has whole
+ * seconds: so tokens of the second in which that happened are dated to its end.
  */
-const issuedAt = (now: Date, names: ReadonlyArray<{ since?: Date | null } | undefined>): Date =>
-  names.reduce((latest, named) => (named?.since && named.since > latest ? named.since : latest), now);
+function issuedAt(now: Date, { scope, resource }: Pick<Authorization, 'scope' | 'resource'>, rules: Rules): Date {
+  if (recreatedAt(rules).every((since) => since <= now)) return now;
+  const named = [...scope.map((name) => rules.scopes.get(name)), ...resource.map((uri) => rules.resources.get(uri))];
+  return named.reduce((latest, name) => (name?.since && name.since > latest ? name.since : latest), now);
+}
+
+/** When scopes and resources were made again under a name that was deleted. */
+const recreatedAt = perRules(({ scopes, resources }): readonly Date[] =>
+  [...scopes.values(), ...resources.values()].flatMap(({ since }) => since ?? []),
+);

@@ -1,4 +1,4 @@
-/** The one value every grant ends in, and tokens are made from. */
+/** The authorization that a grant results in, whichever it was, and that tokens are made from. */
 import type { Claims } from '../protocol/claims.ts';
 import type { Client } from '../store/clients.ts';
 
@@ -6,10 +6,10 @@ import type { Client } from '../store/clients.ts';
 export interface PersonAuthorization {
   /** The grant: its id goes into the tokens as `gid`, and no token outlives it. */
   grant_id: string;
-  /** All that the grant holds, of which this is for a part. */
+  /** All that was granted; this authorization may be for a part. */
   granted: { scope: readonly string[]; resource: readonly string[] };
   grant_expires_at: Date;
-  /** The sector in which the client is told who this is. */
+  /** The sector of the client's `sub` (OpenID Connect Core §8.1). */
   sector: string;
   sid: string;
   auth_time: Date;
@@ -33,6 +33,6 @@ export interface Authorization {
   resource: string[];
   /** null when the client acts for itself. */
   person: PersonAuthorization | null;
-  /** A new refresh token, written where what was presented is spent. */
+  /** A new refresh token, written by the statement that spends what was presented. */
   refresh_token?: string | undefined;
 }

@@ -1,4 +1,4 @@
-/** JWE (RFC 7516): tokens that only their client can read. The key is found before anything is spent, and used after. */
+/** JWE (RFC 7516): tokens that only their client can read. Its key is fetched before anything is spent, and used after. */
 import { CompactEncrypt } from 'jose';
 import type { Deps } from '../deps.ts';
 import type { Encrypted } from '../protocol/client-metadata.ts';

@@ -1,23 +1,19 @@
-/** What an operator is told of any token: what it is, whether it is live, and everything that is wrong with it if not. */
+/** Inspection of any token for an operator: what it is, whether it is active, and everything that is wrong with it if not. */
 import type { Deps } from '../deps.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
+import type { TokenFormat } from '../protocol/token-format.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import * as grants from '../store/grants.ts';
-import { readHandle, type HandleKey } from '../store/handle.ts';
+import { readHandle, type HandleKey } from '../protocol/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
 import * as sessions from '../store/sessions.ts';
 import { refreshable } from './introspect.ts';
-import { rulesOf } from './terms.ts';
-import {
-  BUILT_IN_CLIENT,
-  isCalledBack,
-  readSignedJwt,
-  scopeOf,
-  verifyAccessToken,
-  type PresentedToken,
-} from './verify.ts';
+import { BUILT_IN_CLIENT } from './login-token.ts';
+import { readSignedJwt, type PresentedToken } from './presented-token.ts';
+import { rulesOf } from './rules.ts';
+import { isCalledBack, scopeOf, verifyAccessToken } from './verify.ts';
 
-/** What can be wrong with a token, each a fact of its own. */
+/** What can be wrong with a token; several can be at once. */
 export const FAULTS = {
   unknown: 'nothing of ours: forged, malformed, of another issuer, or long removed',
   expired: 'its time is over',
@@ -33,7 +29,6 @@ export const FAULTS = {
   key_retired: 'the key that signed it counts no longer',
 } as const;
 
-/** One of them. */
 export type Fault = keyof typeof FAULTS;
 
 /** A token, as far as it is known. The `sub` is the real one where the grant is still there to say it. */
@@ -41,7 +36,7 @@ export interface Inspection {
   active: boolean;
   faults: Fault[];
   kind?: 'access_token' | 'refresh_token';
-  format?: 'jwt' | 'opaque';
+  format?: TokenFormat;
   client_id?: string | undefined;
   sub?: string | undefined;
   scope?: readonly string[] | undefined;
@@ -80,7 +75,7 @@ async function inspectJwt(deps: Needs, token: string, now: Date): Promise<Inspec
   });
   const active = (await verifyAccessToken(deps, token, now)) !== undefined;
   return {
-    ...verdict(active, faults, 'key_retired'),
+    ...withFaults(active, faults, 'key_retired'),
     kind: 'access_token',
     format: 'jwt',
     client_id,
@@ -117,7 +112,7 @@ async function inspectOpaque(deps: Needs, token: string, key: HandleKey, now: Da
   });
   const active = (await verifyAccessToken(deps, token, now)) !== undefined;
   return {
-    ...verdict(active, faults, 'session_ended'),
+    ...withFaults(active, faults, 'session_ended'),
     kind: 'access_token',
     format: 'opaque',
     client_id,
@@ -146,7 +141,7 @@ async function inspectRefreshToken(deps: Needs, key: HandleKey, now: Date): Prom
   });
   const active = !scope_closed && (await refreshTokens.findLive(deps.db, key, now)) !== undefined;
   return {
-    ...verdict(active, faults, 'grant_gone'),
+    ...withFaults(active, faults, 'grant_gone'),
     kind: 'refresh_token',
     format: 'opaque',
     client_id: grant?.client_id,
@@ -176,7 +171,7 @@ async function wasCalledBack(
   return client !== undefined && isCalledBack(client, token);
 }
 
-/** May the client have nothing of what the token is for today? Of one that is gone another fault is told. */
+/** Is none of its scope open to its client any more? A deleted client is another fault. */
 async function isClosed(deps: Needs, token: Parameters<typeof scopeOf>[0]): Promise<boolean> {
   const client = await deps.directory.client(token.client_id);
   return client !== undefined && token.scope.length > 0 && scopeOf(token, client, await rulesOf(deps)).length === 0;
@@ -185,8 +180,8 @@ async function isClosed(deps: Needs, token: Parameters<typeof scopeOf>[0]): Prom
 const faultsOf = (found: Partial<Record<Fault, boolean>>): Fault[] =>
   (Object.keys(FAULTS) as Fault[]).filter((fault) => found[fault] === true);
 
-/** Whether it is accepted is asked of those who accept; the faults say why not, the last resort where none was seen. */
-const verdict = (active: boolean, faults: Fault[], otherwise: Fault): Pick<Inspection, 'active' | 'faults'> => ({
+/** `active` is what verification decided. The faults explain it, `otherwise` being the one where none was found. */
+const withFaults = (active: boolean, faults: Fault[], otherwise: Fault): Pick<Inspection, 'active' | 'faults'> => ({
   active,
   faults: active ? [] : faults.length > 0 ? faults : [otherwise],
 });

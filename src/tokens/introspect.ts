@@ -1,15 +1,17 @@
 /** Introspection (RFC 7662): what a token means, told only to whom it concerns. */
 import type { Deps } from '../deps.ts';
-import { isPublic } from '../protocol/client-metadata.ts';
+import { isPublic } from '../protocol/client.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { formatScope, scopeOpenTo } from '../protocol/scope.ts';
 import { sectorOf, sectorOfGrant } from '../protocol/sector.ts';
 import type { Client } from '../store/clients.ts';
 import type { Grant } from '../store/grants.ts';
-import { readHandle } from '../store/handle.ts';
+import { readHandle } from '../protocol/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
+import { BUILT_IN_CLIENT } from './login-token.ts';
+import type { PresentedToken } from './presented-token.ts';
 import { subjectFor } from './subject.ts';
-import { BUILT_IN_CLIENT, verifyAccessToken, type PresentedToken } from './verify.ts';
+import { verifyAccessToken } from './verify.ts';
 
 /** RFC 7662 §2.2. Of an inactive token nothing else is said. */
 export type Introspection = { active: false } | ({ active: true } & Record<string, unknown>);
@@ -42,14 +44,14 @@ export async function introspect(deps: Needs, client: Client, token: string, now
   };
 }
 
-/** What of its scope a refresh token of a grant would give its client today: nothing where it would be refused. */
+/** The scope for which a refresh token of a grant would be accepted now: empty where it would be refused. */
 export function refreshable(
   { scope, confidential }: Pick<Grant, 'scope' | 'confidential'>,
   client: Client,
-  known: Parameters<typeof scopeOpenTo>[1],
+  scopes: Parameters<typeof scopeOpenTo>[1],
 ): string[] {
   const mayRefresh = client.grant_types.includes('refresh_token') && !(confidential === true && isPublic(client));
-  const open = mayRefresh ? scopeOpenTo(client, known, 'person') : [];
+  const open = mayRefresh ? scopeOpenTo(client, scopes, 'person') : [];
   return scope.filter((name) => open.includes(name));
 }
 

@@ -1,7 +1,4 @@
-/**
- * Tokens: an Authorization in, a token response out; and what a presented token means. Whether to issue is decided
- * before.
- */
+/** Issues tokens: an Authorization in, a token response out. Whether to issue is decided before, by the grant. */
 import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
 import { secondsUntil } from '../protocol/numeric-date.ts';
@@ -13,9 +10,10 @@ import { makeAccessToken } from './access-token.ts';
 import type { Authorization } from './authorization.ts';
 import type { Seal } from './encryption.ts';
 import { issueIdToken } from './id-token.ts';
-import { termsOf, type Known } from './terms.ts';
+import { perRules, type Rules } from './rules.ts';
+import { termsOf } from './terms.ts';
 
-/** RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. `scope` is always there (spec.md): what this answer gives. */
+/** RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. `scope` is always there (docs/specification.md): what this answer gives. */
 export interface TokenResponse {
   access_token: string;
   token_type: 'Bearer';
@@ -26,7 +24,7 @@ export interface TokenResponse {
   id_token?: string;
 }
 
-/** What is made of an authorization. */
+/** The tokens made for an authorization. */
 export interface Issued {
   response: TokenResponse;
   jti: string;
@@ -42,21 +40,22 @@ export interface Sealing {
 type Needs = Pick<Deps, 'config' | 'keys' | 'random' | 'tokenSizes'>;
 
 /**
- * Makes the tokens of an authorization: no transaction is open meanwhile, and nothing is written. @throws TokenTooLarge
+ * Makes the tokens of an authorization: no transaction is open meanwhile, and nothing is written.
+ * @throws OAuthError invalid_scope when one is too large
  */
 export async function issue(
   deps: Needs,
   authorization: Authorization,
-  { known, seal }: Sealing & { known: Known },
+  { rules, seal }: Sealing & { rules: Rules },
   now: Date,
 ): Promise<Issued> {
   const { scope, resource, person, refresh_token } = authorization;
-  const { access_token, jti, expires_at, row } = await makeAccessToken(deps, authorization, known, now);
+  const { access_token, jti, expires_at, row } = await makeAccessToken(deps, authorization, rules, now);
   const response: TokenResponse = {
     access_token,
     token_type: 'Bearer',
     expires_in: secondsUntil(expires_at, now),
-    scope: formatScope(narrowScope(scope, resource, known)),
+    scope: formatScope(narrowScope(scope, resource, rules)),
   };
   if (refresh_token !== undefined) response.refresh_token = refresh_token;
   if (person && scope.includes(OPENID)) {
@@ -67,34 +66,40 @@ export async function issue(
 }
 
 /**
- * Can nothing fail that makes tokens for this client, whatever was granted within `roomFor` it and not for one of
- * `opaqueOf`? Then they can be made after what was presented is spent.
+ * Is it certain that making tokens for this client cannot fail? Then what was presented is spent first, and the tokens are
+ * made afterwards. It holds for claims within `claimsRoomFor` it and for none of the `opaqueResources`.
  */
-export function canBeMadeLater(
+export function canIssueAfterSpending(
   { config, keys }: Pick<Deps, 'config' | 'keys'>,
   client: Client,
-  { known, resource, seal }: Sealing & { known: Known; resource: readonly string[] },
+  { rules, resource, seal }: Sealing & { rules: Rules; resource: readonly string[] },
   now: Date,
 ): boolean {
   if (seal || client.subject_type === 'pairwise') return false;
-  if (termsOf({ config }, client, resource, known).format === 'opaque') return false;
-  const wanted = new Set([client.id_token_signed_response_alg, config.ACCESS_TOKEN_SIGNING_ALG]);
-  for (const { access_token_signing_alg: alg } of known.resources.values()) if (alg !== null) wanted.add(alg);
-  return [...wanted].every((alg) => keys.canSign(alg, now)) && roomFor(config, client) !== 0;
+  if (termsOf({ config }, client, resource, rules).format === 'opaque') return false;
+  const ours = config.ACCESS_TOKEN_SIGNING_ALG;
+  const others = [client.id_token_signed_response_alg, ...resourceAlgs(rules)].filter((alg) => alg !== ours);
+  return [ours, ...others].every((alg) => keys.canSign(alg, now)) && claimsRoomFor(config, client) !== 0;
 }
 
-/** The resources that take opaque tokens only. */
-export const opaqueOf = ({ resources }: Known): string[] =>
-  [...resources.values()].filter((row) => row.access_token_format === 'opaque').map((row) => row.resource);
+/** The signing algorithms that single resources registered. */
+const resourceAlgs = perRules(({ resources }) => [
+  ...new Set([...resources.values()].flatMap((row) => row.access_token_signing_alg ?? [])),
+]);
 
-/** Bytes of a JWT that are neither about its person nor named here: its header, its signature, and claims of our own. */
+/** The resources that take opaque tokens only. */
+export const opaqueResources = perRules(({ resources }): readonly string[] =>
+  [...resources.values()].filter((row) => row.access_token_format === 'opaque').map((row) => row.resource),
+);
+
+/** Bytes of a JWT besides the person's claims, the issuer and the client: header, signature and our own claims. */
 const FIXED_BYTES = 2000;
 
 /**
- * So many bytes may what is told of a person have, written as JSON, for no token to be too large for certain: of its
- * characters three are four in a JWT. Null when no token can be too large.
+ * Bytes of JSON that the claims about a person may have for the token to be within TOKEN_SIZE_MAX for certain: base64url
+ * makes four characters of three bytes. Null when no limit is configured.
  */
-export function roomFor(
+export function claimsRoomFor(
   { TOKEN_SIZE_MAX, ISSUER }: Pick<Config, 'TOKEN_SIZE_MAX' | 'ISSUER'>,
   { client_id }: Pick<Client, 'client_id'>,
 ): number | null {

@@ -1,20 +1,28 @@
-/** The token of POST /login (spec.md §Endpoints 4): opaque, for ourselves, alive as long as the session it stands on. */
+/** The token of POST /login (docs/specification.md §4): opaque, for ourselves, alive as long as the session it stands on. */
 import type { Deps } from '../deps.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { formatScope, scopeOpenTo } from '../protocol/scope.ts';
 import * as accessTokens from '../store/access-tokens.ts';
-import type { Trx } from '../store/db.ts';
-import { drawHandle, drawId } from '../store/handle.ts';
+import type { Trx } from '../store/postgres/db.ts';
+import { drawHandle, drawId } from '../protocol/handle.ts';
 import type { TokenResponse } from './issue.ts';
-import { BUILT_IN_CLIENT, LOGIN_SCOPE } from './verify.ts';
+import type { Rules } from './rules.ts';
+
+/** The client that POST /login issues to: in no registry, known to no grant. */
+export const BUILT_IN_CLIENT = 'postern';
+
+const LOGIN_SCOPE_HOLDER = { scope: ['openid', 'profile', 'email'], may_administer: false };
+
+/** The scope of its tokens, by the registered scopes. */
+export const loginScope = (scopes: Rules['scopes']): string[] => scopeOpenTo(LOGIN_SCOPE_HOLDER, scopes, 'person');
 
 type Needs = Pick<Deps, 'config' | 'directory' | 'random'>;
 
-/** A token that is made, and has to be written with its session. */
+/** A token that is made but not written yet. */
 export interface LoginToken {
   response: TokenResponse;
   jti: string;
-  /** In the transaction that starts the session: it is never there without its token. */
+  /** Writes it in the transaction that starts the session, so that neither exists without the other. */
   write(trx: Trx, sid: string): Promise<void>;
 }
 
@@ -24,7 +32,7 @@ export async function makeLoginToken(
   person: { sub: string; amr: string[]; acr: string },
   now: Date,
 ): Promise<LoginToken> {
-  const scope = scopeOpenTo({ scope: LOGIN_SCOPE, may_administer: false }, await directory.scopes(), 'person');
+  const scope = loginScope(await directory.scopes());
   const expires_at = secondsAfter(now, config.ACCESS_TOKEN_TTL);
   const { handle, ...key } = drawHandle(random, expires_at);
   const jti = drawId(random, expires_at);

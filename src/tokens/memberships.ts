@@ -1,13 +1,13 @@
-/** What tokens say of the groups and roles of a person, and to whom. */
+/** The `groups` and `roles` claims: which of a person's memberships a client or a resource learns. */
 import { MEMBERSHIP_CLAIMS, type PersonClaims } from '../protocol/claims.ts';
-import type { Memberships, MembershipsWanted } from '../store/memberships.ts';
+import type { Memberships, MembershipRules } from '../store/memberships.ts';
 import type { Resource } from '../store/resources.ts';
-import type { Known } from './terms.ts';
+import { perRules, type Rules } from './rules.ts';
 
-/** The claims: names, each once. One that is empty is left out. */
+/** The claims: names, each once. An empty claim is left out. */
 export type MembershipClaims = { groups?: string[]; roles?: string[] };
 
-/** A person with their memberships, as far as somebody wants to know them. */
+/** A person, and their memberships where the statement read them. */
 interface Member {
   claims: PersonClaims;
   memberships: Memberships | null;
@@ -15,15 +15,19 @@ interface Member {
 
 type Resources = ReadonlyMap<string, Resource>;
 
-/** The scopes that open one of these claims, and the resources that ask for one. */
-export function membershipsWanted({ scopes, resources }: Pick<Known, 'scopes' | 'resources'>): MembershipsWanted {
+/** The scopes that open one of these claims, and the resources that registered for one: only for these they are read. */
+export const membershipRules = perRules(({ scopes, resources }): MembershipRules => {
   const opens = ({ claims }: { claims: readonly string[] }): boolean =>
     MEMBERSHIP_CLAIMS.some((claim) => claims.includes(claim));
   return {
     scope: [...scopes.values()].filter(opens).map(({ name }) => name),
     resource: [...resources.values()].filter(opens).map(({ resource }) => resource),
   };
-}
+});
+
+/** Does a scope open one of these claims? */
+export const opensMemberships = (scope: readonly string[], rules: Rules): boolean =>
+  membershipRules(rules).scope.some((name) => scope.includes(name));
 
 /**
  * What a client is told, in ID tokens and userinfo: every group, and the roles that are its own affair, at the whole server
@@ -36,7 +40,7 @@ export function membershipsFor(
 ): MembershipClaims {
   const own = (uri: string | null): boolean => uri === null || resources.get(uri)?.client_id === client_id;
   const roles = member.memberships?.roles.filter(({ resource }) => own(resource)) ?? [];
-  return told(
+  return claimsOf(
     groupsOf(member),
     roles.map(({ name }) => name),
   );
@@ -47,27 +51,27 @@ export function membershipsFor(
  * those that hold at every one. A role at one of several would be taken for a role at the others.
  */
 export function membershipsAt(resource: readonly string[], member: Member, resources: Resources): MembershipClaims {
-  const [groups, roles] = MEMBERSHIP_CLAIMS.map((claim) => areAsked(claim, resource, resources));
-  const held = member.memberships?.roles ?? [];
-  const holds = (name: string, uri: string): boolean =>
-    held.some((role) => role.name === name && (role.resource === null || role.resource === uri));
-  const names = held.map(({ name }) => name).filter((name) => resource.every((uri) => holds(name, uri)));
-  return told(groups ? groupsOf(member) : [], roles ? names : []);
+  const [groups, roles] = MEMBERSHIP_CLAIMS.map((claim) => isClaimRequested(claim, resource, resources));
+  const assigned = member.memberships?.roles ?? [];
+  const isAssigned = (name: string, uri: string): boolean =>
+    assigned.some((role) => role.name === name && (role.resource === null || role.resource === uri));
+  const names = assigned.map(({ name }) => name).filter((name) => resource.every((uri) => isAssigned(name, uri)));
+  return claimsOf(groups ? groupsOf(member) : [], roles ? names : []);
 }
 
-const areAsked = (
+const isClaimRequested = (
   claim: (typeof MEMBERSHIP_CLAIMS)[number],
   resource: readonly string[],
   resources: Resources,
 ): boolean => resource.length > 0 && resource.every((uri) => resources.get(uri)?.claims.includes(claim));
 
-/** The groups here, and those that are only names among the person's claims. */
+/** The groups of this server, and those that an operator wrote into the person's claims by name. */
 const groupsOf = ({ claims, memberships }: Member): string[] => [
   ...(claims.groups ?? []),
   ...(memberships?.groups ?? []),
 ];
 
-const told = (groups: readonly string[], roles: readonly string[]): MembershipClaims => ({
+const claimsOf = (groups: readonly string[], roles: readonly string[]): MembershipClaims => ({
   ...(groups.length > 0 && { groups: [...new Set(groups)] }),
   ...(roles.length > 0 && { roles: [...new Set(roles)] }),
 });

@@ -2,7 +2,7 @@
 import type { Deps } from '../deps.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { Client } from '../store/clients.ts';
-import { handleFrom, type HandleKey } from '../store/handle.ts';
+import { handleFrom, type HandleKey } from '../protocol/handle.ts';
 
 export interface PreparedRefreshToken {
   /** The token itself, for the answer. */
@@ -10,7 +10,7 @@ export interface PreparedRefreshToken {
   hash: Buffer;
   /** When it lapses unused; the grant's own end may come before. */
   expires_at: Date;
-  /** From what it was derived, when the same answer may have to be given again. */
+  /** The key and salt it was derived with, where it may have to be derived again for a client that lost the answer. */
   retry: { key: string; salt: Buffer } | null;
 }
 
@@ -51,8 +51,8 @@ export function drawSuccessor(
   return { refresh_token: handle, hash, expires_at: idleEnd(deps, client, now), retry };
 }
 
-/** The same successor once more; undefined when the key it was derived with is gone, or it is not that one. */
-export function deriveAgain(
+/** Derives that successor again; undefined when the key is gone from SECRET_KEYS, or the hash is another. */
+export function rederiveSuccessor(
   { secrets }: Pick<Deps, 'secrets'>,
   presented: { refresh_token: string; key: HandleKey },
   { retry_key, retry_salt, successor_hash }: { retry_key: string; retry_salt: Buffer; successor_hash: Buffer },

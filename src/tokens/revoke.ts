@@ -1,20 +1,20 @@
-/** Revocation (RFC 7009): a client gives back what it holds. Another's token is answered like an unknown one. */
+/** Revocation (RFC 7009): a client revokes a token of its own. Another's token is answered like an unknown one. */
 import type { Deps } from '../deps.ts';
 import { record, rowOf, type Actor, type Requester } from '../events/index.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import type { Client } from '../store/clients.ts';
-import { transact, type Trx } from '../store/db.ts';
+import { transact, type Db, type Trx } from '../store/postgres/db.ts';
 import * as grants from '../store/grants.ts';
-import { readHandle } from '../store/handle.ts';
+import { readHandle } from '../protocol/handle.ts';
 import * as refreshTokens from '../store/refresh-tokens.ts';
-import { readAccessTokenJwt } from './verify.ts';
+import { readAccessTokenJwt } from './presented-token.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'verdicts'>;
 
-/** What a token hangs from: a grant, which dies whole (§2.1), or nothing but itself. */
+/** What revoking a token ends: its whole grant (§2.1), or the token alone where it has none. */
 export interface Target {
   client_id: string;
-  /** Undefined where only the grant knows it: a token says what its client is told. */
+  /** Undefined where only the grant knows it: the `sub` in a token may be pairwise. */
   sub?: string;
   gid?: string | undefined;
   jti?: string;
@@ -24,29 +24,38 @@ export interface Target {
 /** Revokes `token` if it is this client's; does nothing otherwise. The kind is found by looking: hints are not needed. */
 export async function revoke(deps: Needs, client: Client, token: string, by: Requester, now: Date): Promise<void> {
   const target = await findTarget(deps, token, now);
-  if (target?.client_id === client.client_id) await endTarget(deps, target, 'revocation', by, now);
+  if (target?.client_id !== client.client_id) return;
+  // A grant ends in one statement, with its event: that needs no transaction.
+  if (target.gid !== undefined) await endGrant(deps.db, { ...target, gid: target.gid }, 'revocation', by, now);
+  else await transact(deps.db, (trx) => endTarget(trx, target, 'revocation', by, now));
 }
 
 /** What would end with a token, whoever holds it; undefined for one that is unknown, or has expired. */
 export const findTarget = (deps: Needs, token: string, now: Date): Promise<Target | undefined> =>
   token.includes('.') ? jwtTarget(deps, token, now) : handleTarget(deps, token, now);
 
+type RevocationReason = 'revocation' | 'operator';
+
 /** Ends it: the whole grant, or the one token that has none. */
-export async function endTarget(
-  { db }: Pick<Deps, 'db'>,
-  { client_id, sub, gid, jti, end }: Target,
-  why: 'revocation' | 'operator',
+export async function endTarget(trx: Trx, target: Target, why: RevocationReason, by: Actor, now: Date): Promise<void> {
+  if (target.gid !== undefined) return endGrant(trx, { ...target, gid: target.gid }, why, by, now);
+  await target.end(trx);
+  await record(trx, endOf(target), by, now);
+}
+
+/** Ends the grant that a token belongs to, alone or in a transaction. */
+const endGrant = (
+  db: Db | Trx,
+  target: Target & { gid: string },
+  why: RevocationReason,
   by: Actor,
   now: Date,
-): Promise<void> {
+): Promise<void> => grants.revokeWithEvent(db, target.gid, target.client_id, why, rowOf(endOf(target), by, now), now);
+
+const endOf = ({ client_id, sub, gid, jti }: Target) => {
   const detail = { ...(gid !== undefined && { gid }), ...(jti !== undefined && { jti }) };
-  const event = { event: 'authorization_revoked', sub: sub ?? null, client_id, detail } as const;
-  if (gid !== undefined) return grants.revokeNoting(db, gid, client_id, why, rowOf(event, by, now), now);
-  await transact(db, async (trx) => {
-    await end(trx);
-    await record(trx, event, by, now);
-  });
-}
+  return { event: 'authorization_revoked', sub: sub ?? null, client_id, detail } as const;
+};
 
 async function jwtTarget(deps: Needs, token: string, now: Date): Promise<Target | undefined> {
   const claims = await readAccessTokenJwt(deps, token, now);

@@ -2,24 +2,13 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-
-/** A token that nobody should be given. */
-export class TokenTooLarge extends Error {
-  readonly bytes: number;
-  readonly most: number;
-  constructor(token: TokenKind, bytes: number, most: number) {
-    super(`the ${token} would have ${bytes} bytes, and TOKEN_SIZE_MAX is ${most}`);
-    this.name = 'TokenTooLarge';
-    this.bytes = bytes;
-    this.most = most;
-  }
-}
+import { invalidScope, type OAuthError } from '../protocol/error.ts';
 
 type TokenKind = 'access_token' | 'id_token';
 
 /** The budget of tokens that hold claims: JWTs, encrypted or not. */
 export interface TokenSizes {
-  /** Warns in the log, once a minute for each client. @throws TokenTooLarge */
+  /** Warns in the log, once a minute for each client. @throws OAuthError invalid_scope: too large to be given */
   check(client_id: string, token: TokenKind, jwt: string): void;
 }
 
@@ -37,7 +26,7 @@ export function createTokenSizes(
     check(client_id, token, jwt) {
       // Base64url: a character is a byte.
       const bytes = jwt.length;
-      if (TOKEN_SIZE_MAX > 0 && bytes > TOKEN_SIZE_MAX) throw new TokenTooLarge(token, bytes, TOKEN_SIZE_MAX);
+      if (TOKEN_SIZE_MAX > 0 && bytes > TOKEN_SIZE_MAX) throw tooLarge(token, bytes, TOKEN_SIZE_MAX);
       const key = `${token} ${client_id}`;
       if (TOKEN_SIZE_WARN === 0 || bytes <= TOKEN_SIZE_WARN || warned.has(key)) return;
       warned.set(key, true);
@@ -45,3 +34,12 @@ export function createTokenSizes(
     },
   };
 }
+
+/** The same code or refresh token works once the person is in fewer groups. */
+const tooLarge = (token: TokenKind, bytes: number, most: number): OAuthError =>
+  invalidScope('the tokens would be larger than this server gives: ask for less scope', {
+    check: 'token_size',
+    expected: `at most ${most} bytes (TOKEN_SIZE_MAX)`,
+    received: `${bytes} bytes`,
+    cause: `the ${token} would have ${bytes} bytes, and TOKEN_SIZE_MAX is ${most}`,
+  });

@@ -1,11 +1,10 @@
 /** The terms of an access token: its format, life and algorithm, from the resource, else the client, else the server. */
 import type { Deps } from '../deps.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
+import type { TokenFormat } from '../protocol/token-format.ts';
 import { typFor, type AccessTokenTyp } from '../protocol/token-type.ts';
 import type { Client } from '../store/clients.ts';
-import type { TokenFormat } from '../store/clients-table.ts';
-import type { KnownResource } from '../store/resources.ts';
-import type { KnownScope } from '../store/scopes.ts';
+import { rulesOf, type Rules } from './rules.ts';
 
 export interface Terms {
   format: TokenFormat;
@@ -13,31 +12,16 @@ export interface Terms {
   ttl: number;
   /** Of a JWT. */
   typ: AccessTokenTyp;
-  /** Of a JWT. Null is the server's choice: nobody counts on it. */
+  /** Of a JWT. Null is the server's default, which no resource or client has asked for and which may change. */
   alg: SigningAlg | null;
 }
-
-/** The scopes and resources there are: by them scope is narrowed to where a token goes. */
-export interface Known {
-  issuer: string;
-  /** By name. */
-  scopes: ReadonlyMap<string, KnownScope>;
-  /** By identifier. */
-  resources: ReadonlyMap<string, KnownResource>;
-}
-
-export const rulesOf = async ({ config, directory }: Pick<Deps, 'config' | 'directory'>): Promise<Known> => ({
-  issuer: config.ISSUER,
-  scopes: await directory.scopes(),
-  resources: await directory.resources(),
-});
 
 /** With several resources the strictest wins: opaque before JWT, the shortest life, the type of RFC 9068. */
 export function termsOf(
   { config }: Pick<Deps, 'config'>,
   client: Client,
   resource: readonly string[],
-  { resources }: Pick<Known, 'resources'>,
+  { resources }: Pick<Rules, 'resources'>,
 ): Terms {
   const rows = resource.map((uri) => resources.get(uri)).filter((row) => row !== undefined);
   const formats = rows.map((row) => row.access_token_format).filter((format) => format !== null);

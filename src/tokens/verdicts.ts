@@ -1,14 +1,14 @@
 /**
  * JWT access tokens of ours whose signature was found to be good, by their hash, so that one presented again costs no
- * verification. Kept is only what never changes: whether its key still counts, whether it has expired and whether what it
- * stands on is alive is looked at each time, by `verify.ts`.
+ * verification. Only what never changes is kept: key, expiry, grant and session are checked each time, by presented-token.ts
+ * and verify.ts.
  */
 import { hash, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { PresentedToken } from './verify.ts';
+import type { PresentedToken } from './presented-token.ts';
 
 /** A signature that is good under this key, and what it signs. */
-export interface Verdict {
+interface Verdict {
   kid: string;
   key: KeyObject;
   token: Readonly<PresentedToken>;
@@ -22,12 +22,12 @@ export interface Verdicts {
 }
 
 const MAX_TOKENS = 10_000;
-/** Characters of all that are kept: a scope can be long. */
+/** Characters of all tokens together: a scope can be long. */
 const MAX_SIZE = 16 * 1024 * 1024;
 
 /** An empty memory. */
 export function createVerdicts(): Verdicts {
-  // By its hash: what is kept for minutes must not be usable.
+  // By its hash: a token that stays in memory for minutes could be stolen from there.
   const nameOf = (token: string): string => hash('sha256', token, 'base64url');
   const kept = new LRUCache<string, Verdict>({ max: MAX_TOKENS, maxSize: MAX_SIZE });
   return {

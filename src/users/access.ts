@@ -2,16 +2,13 @@
  * Access: what hangs off a person, their sessions, grants and consents, and how an operator takes it back. Sessions come
  * first, then grants: whoever is being granted something at this moment holds the session's row.
  */
-import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
 import * as consents from '../store/consents.ts';
-import { transact, type Trx } from '../store/db.ts';
+import type { Trx } from '../store/postgres/db.ts';
 import * as grants from '../store/grants.ts';
 import * as notices from '../store/logout-notices.ts';
 import * as sessions from '../store/sessions.ts';
 import * as users from '../store/users.ts';
-
-type Needs = Pick<Deps, 'db'>;
 
 /** How much was live and ended. */
 export interface Ended {
@@ -31,58 +28,56 @@ export async function endAll(trx: Trx, sub: string, why: grants.RevokedFor, now:
  * Signs a person out everywhere: what their sign-outs would end, so grants with offline_access stay. Undefined when there
  * is no such account.
  */
-export function signOutEverywhere({ db }: Needs, sub: string, by: Actor, now: Date): Promise<Ended | undefined> {
-  return transact(db, async (trx) => {
-    // A sign-in at this moment holds the account's row: its session is seen by the next statement.
-    if (!(await users.findLocked(trx, sub))) return undefined;
-    const sids = await sessions.endAllOf(trx, sub, now);
-    await notices.enqueue(trx, sids, now);
-    const grants_revoked = await grants.revokeOfSessions(trx, sids, 'sign_out', now);
-    const ended = { sessions_ended: sids.length, grants_revoked };
-    await record(trx, { event: 'sign_out_everywhere', sub, detail: ended }, by, now);
-    return ended;
-  });
+export async function signOutEverywhere(trx: Trx, sub: string, by: Actor, now: Date): Promise<Ended | undefined> {
+  // A sign-in at this moment holds the account's row: its session is seen by the next statement.
+  if (!(await users.findLocked(trx, sub))) return undefined;
+  const sids = await sessions.endAllOf(trx, sub, now);
+  await notices.enqueue(trx, sids, now);
+  const grants_revoked = await grants.revokeOfSessions(trx, sids, 'sign_out', now);
+  const ended = { sessions_ended: sids.length, grants_revoked };
+  await record(trx, { event: 'sign_out_everywhere', sub, detail: ended }, by, now);
+  return ended;
 }
 
 /** Ends every session and grant of a person, offline ones too, and forgets what they agreed to. The account stays. */
-export function revokeEverything(
-  { db }: Needs,
+export async function revokeEverything(
+  trx: Trx,
   sub: string,
   by: Actor,
   now: Date,
 ): Promise<(Ended & { consents_withdrawn: number }) | undefined> {
-  return transact(db, async (trx) => {
-    if (!(await users.findLocked(trx, sub))) return undefined;
-    const ended = await endAll(trx, sub, 'operator', now);
-    const all = { ...ended, consents_withdrawn: await consents.removeAllOf(trx, sub) };
-    await record(trx, { event: 'access_revoked', sub, detail: all }, by, now);
-    return all;
-  });
+  if (!(await users.findLocked(trx, sub))) return undefined;
+  const ended = await endAll(trx, sub, 'operator', now);
+  const all = { ...ended, consents_withdrawn: await consents.removeAllOf(trx, sub) };
+  await record(trx, { event: 'access_revoked', sub, detail: all }, by, now);
+  return all;
 }
 
 /** Withdraws a person's consent to a client, and with it every grant of the pair. False when there was nothing of either. */
-export function withdrawConsent({ db }: Needs, sub: string, client_id: string, by: Actor, now: Date): Promise<boolean> {
-  return transact(db, async (trx) => {
-    await sessions.holdAllOf(trx, sub);
-    const { consents: withdrawn, grants: grants_revoked } = await consents.withdraw(trx, sub, client_id, now);
-    if (withdrawn === 0 && grants_revoked === 0) return false;
-    await record(trx, { event: 'consent_withdrawn', sub, client_id, detail: { grants_revoked } }, by, now);
-    return true;
-  });
+export async function withdrawConsent(
+  trx: Trx,
+  sub: string,
+  client_id: string,
+  by: Actor,
+  now: Date,
+): Promise<boolean> {
+  await sessions.lockAllOf(trx, sub);
+  const { consents: withdrawn, grants: grants_revoked } = await consents.withdraw(trx, sub, client_id, now);
+  if (withdrawn === 0 && grants_revoked === 0) return false;
+  await record(trx, { event: 'consent_withdrawn', sub, client_id, detail: { grants_revoked } }, by, now);
+  return true;
 }
 
-/** Revokes one grant, if it is of whom is named. False when there is no live one. */
-export function revokeGrant(
-  { db }: Needs,
+/** Revokes one grant, if it is this person's where one is named. False when there is no live one. */
+export async function revokeGrant(
+  trx: Trx,
   grant_id: string,
   whose: { sub?: string | undefined },
   by: Actor,
   now: Date,
 ): Promise<boolean> {
-  return transact(db, async (trx) => {
-    const revoked = await grants.revoke(trx, grant_id, whose, 'operator', now);
-    if (!revoked) return false;
-    await record(trx, { event: 'authorization_revoked', ...revoked, detail: { gid: grant_id } }, by, now);
-    return true;
-  });
+  const revoked = await grants.revoke(trx, grant_id, whose, 'operator', now);
+  if (!revoked) return false;
+  await record(trx, { event: 'authorization_revoked', ...revoked, detail: { gid: grant_id } }, by, now);
+  return true;
 }

@@ -3,24 +3,15 @@ import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
 import type { PersonClaims } from '../protocol/claims.ts';
 import { foldName, lowerName } from '../protocol/names.ts';
-import { transact, uniqueViolation, type Trx } from '../store/db.ts';
-import { newId } from '../store/handle.ts';
+import { conflict, invalid, type WriteError } from '../protocol/write-error.ts';
+import { transact, uniqueViolation, type Trx } from '../store/postgres/db.ts';
+import { newId } from '../protocol/handle.ts';
 import * as users from '../store/users.ts';
 import { endAll } from './access.ts';
 import { describeChanges } from './changes.ts';
 import { passwordProblem } from './factors/password.ts';
 
-type Needs = Pick<Deps, 'db' | 'random' | 'passwords' | 'config'>;
-
-/** What was asked of an account cannot be: a sentence for the operator. */
-export class AccountProblem extends Error {
-  readonly reason: 'taken' | 'invalid';
-  constructor(message: string, reason: 'taken' | 'invalid') {
-    super(message);
-    this.name = 'AccountProblem';
-    this.reason = reason;
-  }
-}
+type Needs = Pick<Deps, 'random' | 'passwords' | 'config'>;
 
 export interface NewAccount {
   username: string;
@@ -43,16 +34,22 @@ const LOOKALIKES = [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrilli
 // OpenID Connect Core §2: at most 255 ASCII characters.
 const SUB = /^[\x21-\x7E]{1,255}$/;
 
-/** Creates an account. @throws AccountProblem */
-export async function createAccount(deps: Needs, account: NewAccount, by: Actor, now: Date): Promise<users.User> {
+/** Creates an account. @throws WriteError */
+export async function createAccount(
+  deps: Needs & Pick<Deps, 'db'>,
+  account: NewAccount,
+  by: Actor,
+  now: Date,
+): Promise<users.User> {
   const { password } = account;
   const phc = password === undefined ? undefined : await hashNewPassword(deps, password, account);
-  return insertAccount(deps, account, phc, by, now);
+  return transact(deps.db, (trx) => insertAccount(trx, deps, account, phc, by, now));
 }
 
-/** Writes an account whose password is hashed already. @throws AccountProblem */
+/** Writes an account whose password is hashed already. @throws WriteError */
 export async function insertAccount(
-  deps: Needs,
+  trx: Trx,
+  { random }: Pick<Deps, 'random'>,
   account: Omit<NewAccount, 'password'>,
   phc: string | undefined,
   by: Actor,
@@ -61,11 +58,11 @@ export async function insertAccount(
   const { username, email, claims = {}, disabled = false } = account;
   const names = checkNames({ username, email });
   if (account.sub !== undefined && !SUB.test(account.sub)) {
-    throw new AccountProblem('sub must be 1 to 255 visible ASCII characters', 'invalid');
+    throw invalid('sub must be 1 to 255 visible ASCII characters');
   }
   const user = {
     // 22 characters, 132 bits: never reused, never an address, says nothing of the person.
-    sub: account.sub ?? newId(deps.random, 17).slice(0, 22),
+    sub: account.sub ?? newId(random, 17).slice(0, 22),
     ...names,
     email_verified: account.email_verified ?? false,
     claims,
@@ -74,15 +71,12 @@ export async function insertAccount(
     created_at: now,
     updated_at: now,
   };
-  await naming(() =>
-    transact(deps.db, async (trx) => {
-      await refuseHeld(trx, user.sub, user);
-      if (!(await users.insert(trx, user)))
-        throw new AccountProblem(`the sub ${user.sub} was given out before`, 'taken');
-      if (phc !== undefined) await users.setPassword(trx, user.sub, phc, now);
-      await record(trx, { event: 'user_created', sub: user.sub }, by, now);
-    }),
-  );
+  await naming(async () => {
+    await refuseTakenName(trx, user.sub, user);
+    if (!(await users.insert(trx, user))) throw conflict(`the sub ${user.sub} was given out before`);
+    if (phc !== undefined) await users.setPassword(trx, user.sub, phc, now);
+    await record(trx, { event: 'user_created', sub: user.sub }, by, now);
+  });
   return user;
 }
 
@@ -92,33 +86,30 @@ export type AccountChanges = Partial<Pick<NewAccount, 'username' | 'email_verifi
 
 /**
  * Changes what is named. A new address is not verified unless that is said too; whoever is disabled loses sessions and
- * grants. Undefined when there is no such account. @throws AccountProblem
+ * grants. Undefined when there is no such account. @throws WriteError
  */
 export async function updateAccount(
-  deps: Needs,
+  trx: Trx,
   sub: string,
   changes: AccountChanges,
   by: Actor,
   now: Date,
 ): Promise<users.User | undefined> {
-  return naming(() =>
-    transact(deps.db, async (trx) => {
-      const present = await users.findLocked(trx, sub);
-      if (!present) return undefined;
-      const wanted = changed(present, changes, now);
-      const after = { ...wanted, ...(await foldedAgain(trx, present, wanted, changes)) };
-      const detail = describeChanges(present, after);
-      const { sub: _sub, created_at: _created_at, claims, ...columns } = after;
-      await users.update(trx, sub, { ...columns, claims: JSON.stringify(claims) });
-      if (Object.keys(detail.after).length > 0 || detail.claims.length > 0) {
-        await record(trx, { event: 'user_updated', sub, detail }, by, now);
-      }
-      const [was, is] = [present.disabled_at !== null, after.disabled_at !== null];
-      if (is && !was) await endAll(trx, sub, 'user_disabled', now);
-      if (is !== was) await record(trx, { event: is ? 'user_disabled' : 'user_enabled', sub }, by, now);
-      return after;
-    }),
-  );
+  return naming(async () => {
+    const present = await users.findLocked(trx, sub);
+    if (!present) return undefined;
+    const next = changed(present, changes, now);
+    const after = { ...next, ...(await refold(trx, present, next, changes)) };
+    const detail = describeChanges(present, after);
+    const { sub: _sub, created_at: _created_at, claims, ...columns } = after;
+    await users.update(trx, sub, { ...columns, claims: JSON.stringify(claims) });
+    if (Object.keys(detail.after).length > 0 || detail.claims.length > 0) {
+      await record(trx, { event: 'user_updated', sub, detail }, by, now);
+    }
+    const disabled = after.disabled_at !== null;
+    if (disabled !== (present.disabled_at !== null)) await becomeDisabled(trx, sub, disabled, by, now);
+    return after;
+  });
 }
 
 function changed(present: users.User, { username, email, email_verified, ...changes }: AccountChanges, now: Date) {
@@ -137,25 +128,25 @@ function changed(present: users.User, { username, email, email_verified, ...chan
   };
 }
 
-/** The folded forms of what an account is to be called. @throws AccountProblem when another has it */
-async function foldedAgain(
+/** The folded forms of what an account is to be called. @throws WriteError when another has it */
+async function refold(
   trx: Trx,
   present: users.User,
-  wanted: users.User,
+  next: users.User,
   changes: AccountChanges,
 ): Promise<users.FoldedNames> {
-  const { username_folded, username_casefold, email_folded, email_casefold } = wanted;
+  const { username_folded, username_casefold, email_folded, email_casefold } = next;
   const names = { username_folded, username_casefold, email_folded, email_casefold };
-  await refuseHeld(trx, present.sub, {
+  await refuseTakenName(trx, present.sub, {
     ...names,
-    ...(wanted.username === present.username && { username_casefold: null }),
-    ...(wanted.email === present.email && { email_casefold: null }),
+    ...(next.username === present.username && { username_casefold: null }),
+    ...(next.email === present.email && { email_casefold: null }),
   });
   for (const kind of ['username', 'email'] as const) {
     const column = `${kind}_casefold` as const;
     const folded = names[column];
     if (folded === null) continue;
-    if (wanted[kind] !== present[kind]) {
+    if (next[kind] !== present[kind]) {
       // The same folding of another name: that of before goes first, or it would pass for a name changed by an older server.
       if (folded === present[column]) await users.update(trx, present.sub, { [column]: null });
     } else if (present[column] === null) {
@@ -168,23 +159,23 @@ async function foldedAgain(
 }
 
 /** Names of before full folding are in no index of theirs: where folding changes a name, they are looked for. */
-async function refuseHeld(trx: Trx, sub: string, names: users.FoldedNames): Promise<void> {
+async function refuseTakenName(trx: Trx, sub: string, names: users.FoldedNames): Promise<void> {
   const differs = (folded: string | null, lower: string | null): string | null => (folded === lower ? null : folded);
   const username_casefold = differs(names.username_casefold, names.username_folded);
   const email_casefold = differs(names.email_casefold, names.email_folded);
   if (username_casefold === null && email_casefold === null) return;
-  const [held] = await users.heldByOthers(trx, sub, { ...names, username_casefold, email_casefold });
-  if (held !== undefined) throw taken(held);
+  const [name] = await users.findTakenNames(trx, sub, { ...names, username_casefold, email_casefold });
+  if (name !== undefined) throw taken(name);
 }
 
-/** Hashes a password that may be set on an account of these names: slow, so before any transaction. @throws AccountProblem */
+/** Hashes a password that may be set on an account of these names: slow, so before any transaction. @throws WriteError */
 export async function hashNewPassword(
   deps: Pick<Needs, 'passwords' | 'config'>,
   password: string,
   { username, email }: { username: string; email?: string | null | undefined },
 ): Promise<string> {
   const problem = await passwordProblem(password, deps.config.PASSWORD_MIN_LENGTH, [username, email ?? '']);
-  if (problem !== undefined) throw new AccountProblem(`the password ${problem}`, 'invalid');
+  if (problem !== undefined) throw invalid(`the password ${problem}`);
   return deps.passwords.turn(() => deps.passwords.hash(password));
 }
 
@@ -192,61 +183,55 @@ export async function hashNewPassword(
 export const drawPassword = ({ random }: Pick<Deps, 'random'>): string => random(18).toString('base64url');
 
 /** Sets a password and ends every session and grant made under the old one. False when there is no such account. */
-export async function setPassword(deps: Needs, sub: string, password: string, by: Actor, now: Date): Promise<boolean> {
+export async function setPassword(
+  deps: Needs & Pick<Deps, 'db'>,
+  sub: string,
+  password: string,
+  by: Actor,
+  now: Date,
+): Promise<boolean> {
   const present = await users.find(deps.db, sub);
-  return present !== undefined && storePassword(deps, sub, await hashNewPassword(deps, password, present), by, now);
+  if (!present) return false;
+  const phc = await hashNewPassword(deps, password, present);
+  return transact(deps.db, (trx) => storePassword(trx, sub, phc, by, now));
 }
 
 /** The same, with a password that is hashed already. */
-export function storePassword(deps: Needs, sub: string, phc: string, by: Actor, now: Date): Promise<boolean> {
-  return changing(deps, sub, 'password_changed', by, now, async (trx) => {
-    if (!(await users.findLocked(trx, sub))) return false;
-    await users.setPassword(trx, sub, phc, now);
-    await endAll(trx, sub, 'password_change', now);
-    return true;
-  });
+export async function storePassword(trx: Trx, sub: string, phc: string, by: Actor, now: Date): Promise<boolean> {
+  if (!(await users.findLocked(trx, sub))) return false;
+  await users.setPassword(trx, sub, phc, now);
+  await endAll(trx, sub, 'password_change', now);
+  await record(trx, { event: 'password_changed', sub }, by, now);
+  return true;
 }
 
 /** Takes the password away, and ends every session and grant. False when there was none. */
-export function removePassword(deps: Needs, sub: string, by: Actor, now: Date): Promise<boolean> {
-  return changing(deps, sub, 'password_deleted', by, now, async (trx) => {
-    if (!(await users.findLocked(trx, sub)) || !(await users.removePassword(trx, sub))) return false;
-    await endAll(trx, sub, 'password_deleted', now);
-    return true;
-  });
+export async function removePassword(trx: Trx, sub: string, by: Actor, now: Date): Promise<boolean> {
+  if (!(await users.findLocked(trx, sub)) || !(await users.removePassword(trx, sub))) return false;
+  await endAll(trx, sub, 'password_deleted', now);
+  await record(trx, { event: 'password_deleted', sub }, by, now);
+  return true;
 }
 
 /** Disables an account, its sessions and its grants at once; or lets it sign in again. */
-export function setDisabled(deps: Needs, sub: string, disabled: boolean, by: Actor, now: Date): Promise<boolean> {
-  return changing(deps, sub, disabled ? 'user_disabled' : 'user_enabled', by, now, async (trx) => {
-    if (!(await users.update(trx, sub, { disabled_at: disabled ? now : null, updated_at: now }))) return false;
-    if (disabled) await endAll(trx, sub, 'user_disabled', now);
-    return true;
-  });
+export async function setDisabled(trx: Trx, sub: string, disabled: boolean, by: Actor, now: Date): Promise<boolean> {
+  if (!(await users.update(trx, sub, { disabled_at: disabled ? now : null, updated_at: now }))) return false;
+  await becomeDisabled(trx, sub, disabled, by, now);
+  return true;
+}
+
+/** What follows once an account is written down as disabled, or as enabled again: nothing of the former goes on. */
+async function becomeDisabled(trx: Trx, sub: string, disabled: boolean, by: Actor, now: Date): Promise<void> {
+  if (disabled) await endAll(trx, sub, 'user_disabled', now);
+  await record(trx, { event: disabled ? 'user_disabled' : 'user_enabled', sub }, by, now);
 }
 
 /** Deletes an account and ends what hangs off it. Its `sub` is never given out again. */
-export function removeAccount(deps: Needs, sub: string, by: Actor, now: Date): Promise<boolean> {
-  return changing(deps, sub, 'user_deleted', by, now, async (trx) => {
-    if (!(await users.remove(trx, sub))) return false;
-    await endAll(trx, sub, 'user_deleted', now);
-    return true;
-  });
-}
-
-function changing(
-  deps: Needs,
-  sub: string,
-  event: 'user_disabled' | 'user_enabled' | 'user_deleted' | 'password_changed' | 'password_deleted',
-  by: Actor,
-  now: Date,
-  change: (trx: Trx) => Promise<boolean>,
-): Promise<boolean> {
-  return transact(deps.db, async (trx) => {
-    if (!(await change(trx))) return false;
-    await record(trx, { event, sub }, by, now);
-    return true;
-  });
+export async function removeAccount(trx: Trx, sub: string, by: Actor, now: Date): Promise<boolean> {
+  if (!(await users.remove(trx, sub))) return false;
+  await endAll(trx, sub, 'user_deleted', now);
+  await record(trx, { event: 'user_deleted', sub }, by, now);
+  return true;
 }
 
 /** An account as it is shown: never how its names are folded, and nothing of its credentials. */
@@ -272,13 +257,13 @@ function checkNames({
   const [username_casefold, username_folded] = [foldName(username), lowerName(username)];
   const [email_casefold, email_folded] = email === null ? [null, null] : [foldName(email), lowerName(email)];
   if (!USERNAME.test(username) || !USERNAME.test(username_folded)) {
-    throw new AccountProblem('username must be 1 to 128 visible characters without spaces or @', 'invalid');
+    throw invalid('username must be 1 to 128 visible characters without spaces or @');
   }
   if (LOOKALIKES.filter((script) => script.test(username_folded)).length > 1) {
-    throw new AccountProblem('username must not mix letters of scripts that look alike', 'invalid');
+    throw invalid('username must not mix letters of scripts that look alike');
   }
   if (email !== null && (!EMAIL.test(email) || !EMAIL.test(email_folded!))) {
-    throw new AccountProblem('email is not an e-mail address', 'invalid');
+    throw invalid('email is not an e-mail address');
   }
   return { username, username_folded, username_casefold, email, email_folded, email_casefold };
 }
@@ -293,5 +278,5 @@ async function naming<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const taken = (kind: 'username' | 'email'): AccountProblem =>
-  new AccountProblem(`the ${kind === 'email' ? 'e-mail address' : 'username'} is taken`, 'taken');
+const taken = (kind: 'username' | 'email'): WriteError =>
+  conflict(`the ${kind === 'email' ? 'e-mail address' : 'username'} is taken`);

@@ -1,4 +1,4 @@
-/** What is said of a person: which claims a scope opens or a request names, and their values. */
+/** Claims about a person: which of them a scope opens or a request names, and their values. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ClaimRequests } from '../protocol/claims-request.ts';
 import { pickClaims, type Claims } from '../protocol/claims.ts';
@@ -12,27 +12,29 @@ type Person = Pick<User, 'username' | 'email' | 'email_verified' | 'claims' | 'u
 type Scopes = ReadonlyMap<string, Scope>;
 
 /** The names of the claims that `scope` opens (OpenID Connect Core §5.4). */
-export const claimsOpenedBy = (scope: Iterable<string>, known: Scopes): Set<string> =>
-  new Set([...scope].flatMap((name) => known.get(name)?.claims ?? []));
+export const claimsOpenedBy = (scope: Iterable<string>, scopes: Scopes): Set<string> =>
+  new Set([...scope].flatMap((name) => scopes.get(name)?.claims ?? []));
 
 /** The claims about a person that `scope` opens, values as of now. */
-export const claimsFor = (person: Person, scope: readonly string[], known: Scopes): Claims =>
-  pickClaims(allOf(person), claimsOpenedBy(scope, known));
+export const claimsFor = (person: Person, scope: readonly string[], scopes: Scopes): Claims =>
+  pickClaims(allOf(person), claimsOpenedBy(scope, scopes));
 
 /**
- * The claims about a person that were asked for by name (§5.5): those that the client's scope could tell it today, each only
- * with a value that was asked for, where one was.
+ * The claims about a person that were asked for by name (§5.5): those that the client could be given today by a scope that is
+ * `open` to it, each only with a value that was asked for, where one was.
  */
 export function requestedClaims(
   person: Person,
   requests: ClaimRequests | undefined,
-  tellable: ReadonlySet<string>,
+  open: readonly string[],
+  scopes: Scopes,
 ): Claims {
   if (requests === undefined) return {};
+  const tellable = claimsOpenedBy(open, scopes);
   const all = allOf(person);
   const names = Object.entries(requests).flatMap(([name, { value, values }]) => {
-    const wanted = (one: unknown): boolean => isDeepStrictEqual(one, all[name]);
-    const fits = (value === undefined || wanted(value)) && (values === undefined || values.some(wanted));
+    const equals = (one: unknown): boolean => isDeepStrictEqual(one, all[name]);
+    const fits = (value === undefined || equals(value)) && (values === undefined || values.some(equals));
     return tellable.has(name) && fits ? [name] : [];
   });
   return pickClaims(all, names);

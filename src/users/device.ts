@@ -1,10 +1,10 @@
 /** The device cookie: proof that a browser signed in to an account before, so that strangers' failures do not slow it. */
 import type { Secrets } from '../keys/secrets.ts';
-import { numericDate } from '../protocol/numeric-date.ts';
-import type { Random } from '../store/handle.ts';
+import { DAY, numericDate } from '../protocol/numeric-date.ts';
+import type { Random } from '../protocol/handle.ts';
 
 /** Seconds a browser stays known: one year. */
-export const DEVICE_TTL = 365 * 86_400;
+export const DEVICE_TTL = 365 * DAY;
 
 /**
  * Lanes that the known browsers of one account have together. Each sign-in gives a browser one of them: however often somebody

@@ -1,4 +1,4 @@
-/** Users: who is signing in. Credentials -> a person, behind the throttle. Sessions are made from what this returns. */
+/** Sign-in: from credentials to a person, behind the throttle. Sessions are started from what this returns. */
 import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
 import { levelOf } from '../protocol/acr.ts';

@@ -5,7 +5,7 @@ import { check, cross, key, moon, person as personIcon } from './icons.ts';
 import { page, type Frame } from './layout.ts';
 import { sendOnce } from './script.ts';
 
-export type ScopeGroup = 'identity' | 'access' | 'offline';
+type ScopeGroup = 'identity' | 'access' | 'offline';
 
 /** One thing that is asked for: a scope, or a claim by its own name. */
 export type ScopeView = {

@@ -33,7 +33,7 @@ export function errorPage(props: ErrorPageProps): Html {
       props.advice ??
       'Go back to the application you came from and try again. If it happens again, tell the people who run it.',
     body: html`
-      ${link && html`<div class="actions">${wayOn(link)}</div>`}
+      ${link && html`<div class="actions">${onwardControl(link)}</div>`}
       <section class="small">
         <code class="tag" id="error">${error}</code>
         <p class="muted" id="error_description">${error_description}</p>
@@ -57,7 +57,7 @@ export function errorPage(props: ErrorPageProps): Html {
   });
 }
 
-function wayOn({ href, text, fields }: NonNullable<ErrorPageProps['link']>): Html {
+function onwardControl({ href, text, fields }: NonNullable<ErrorPageProps['link']>): Html {
   if (fields === undefined) {
     return html`<a class="button strong" id="onward" href="${linkTo(href) ?? '#'}">${text} ${onward}</a>`;
   }

@@ -57,4 +57,6 @@ for (const form of document.forms) {
 }`);
 
 /** A page that waits for its frames does not wait for ever. */
-export const goOn = raw(`setTimeout(() => location.replace(document.getElementById('logout-continue').href), 5000);`);
+export const leaveAfterFrames = raw(
+  `setTimeout(() => location.replace(document.getElementById('logout-continue').href), 5000);`,
+);

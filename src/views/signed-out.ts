@@ -3,7 +3,7 @@ import { html, type Html } from './html.ts';
 import { onward } from './icons.ts';
 import { issuerName, page, type Frame } from './layout.ts';
 import { linkTo } from './link.ts';
-import { goOn } from './script.ts';
+import { leaveAfterFrames } from './script.ts';
 
 export type SignedOutPageProps = {
   frame: Frame;
@@ -12,16 +12,16 @@ export type SignedOutPageProps = {
   return_url?: string | undefined;
   /** The address, in short, where nobody goes on but by a click. */
   place?: string | undefined;
-  /** The names of the applications that are told. */
-  told?: readonly string[];
-  /** Pages of these, by which they are told. */
+  /** The names of the applications that are notified. */
+  notified?: readonly string[];
+  /** Pages of these, by which they are notified. */
   frames?: readonly string[];
   /** Who is still signed in in this browser. */
   others?: readonly PersonView[];
 };
 
 export function signedOutPage(props: SignedOutPageProps): Html {
-  const { frame, client, return_url, place, told = [], frames = [], others = [] } = props;
+  const { frame, client, return_url, place, notified = [], frames = [], others = [] } = props;
   const back = return_url === undefined ? undefined : linkTo(return_url);
   const by_itself = back !== undefined && place === undefined;
   return page(frame, {
@@ -33,19 +33,19 @@ export function signedOutPage(props: SignedOutPageProps): Html {
         : html`You are signed out of ${issuerName(frame.issuer)}. ${people(others)} still signed in in this browser.`,
     client,
     onward: by_itself ? return_url : undefined,
-    scripts: by_itself ? [goOn] : [],
+    scripts: by_itself ? [leaveAfterFrames] : [],
     body: html`
       ${
-        told.length > 0 &&
+        notified.length > 0 &&
         html`<section>
           <h2>These applications are told</h2>
           <ul class="list" id="logout-told">
-            ${told.map((name) => html`<li>${named(name)}</li>`)}
+            ${notified.map((name) => html`<li>${named(name)}</li>`)}
           </ul>
         </section>`
       }
       <p class="small muted">
-        ${told.length > 0 ? 'Others' : 'Applications you used'} may keep you signed in on their own. On a shared
+        ${notified.length > 0 ? 'Others' : 'Applications you used'} may keep you signed in on their own. On a shared
         computer, sign out of them too.
       </p>
       ${

@@ -3,7 +3,7 @@
  * the next turn.
  */
 import type { Deps } from '../deps.ts';
-import type { Changed } from '../store/changes.ts';
+import type { Changed } from '../store/postgres/changes.ts';
 import { backchannelLogout } from './backchannel-logout.ts';
 import { clientLogos } from './client-logos.ts';
 import { keepPartitions } from './keep-partitions.ts';
@@ -45,8 +45,8 @@ export const workers = {
 
 /** Jobs that are under way. */
 export interface Started {
-  /** Something changed: those that wait for it run now, also where they are running. */
-  heard(what: Changed): void;
+  /** Something changed: jobs that wait for that run now, and once more where they are running. */
+  onChange(what: Changed): void;
   /** Stops them and waits for those running. */
   stop(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export function startWorkers(
   for (const [name, { where, every, after, run }] of Object.entries(jobs)) {
     if (!here.includes(where)) continue;
     let busy = false;
-    // What was heard of while it ran it may have missed.
+    // A change that came while it ran it may have missed.
     let again = false;
     const turn = async (): Promise<void> => {
       if (busy) return;
@@ -100,7 +100,7 @@ export function startWorkers(
     if (after !== undefined) hurries.push([after, hurry]);
   }
   return {
-    heard(what) {
+    onChange(what) {
       if (stopped) return;
       for (const [after, hurry] of hurries) if (after === what) hurry();
     },

@@ -1,12 +1,11 @@
 /** Makes the partitions to come and drops those that are past. */
 import type { Deps } from '../deps.ts';
+import { DAY } from '../protocol/numeric-date.ts';
 import { longestGrant } from '../store/clients.ts';
-import { dropPast, makeAhead } from '../store/partitions.ts';
+import { dropPast, makeAhead } from '../store/postgres/partitions.ts';
 import type { Worker } from './worker.ts';
 
 type Needs = Pick<Deps, 'carefulTime' | 'config' | 'db' | 'log'>;
-
-const DAY = 86_400;
 
 /** Makes what is lacking; a server does so before its first request. Nothing waits for it: rows have a place without. */
 export async function makePartitions(deps: Needs): Promise<void> {

@@ -1,10 +1,11 @@
 /** Notices keys that other processes made or retired. */
 import type { Deps } from '../deps.ts';
+import { NOTICED_WITHIN } from '../store/postgres/noticed.ts';
 import type { Worker } from './worker.ts';
 
 export const reloadKeys = ({ keys, log }: Pick<Deps, 'keys' | 'log'>): Worker => ({
   where: 'each',
-  every: 5,
+  every: NOTICED_WITHIN.keys,
   async run() {
     const { unreadable } = await keys.reload();
     if (unreadable.length > 0)

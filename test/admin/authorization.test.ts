@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ADMIN_PATH, adminScopes, operations, type Operation } from '../../src/admin/index.ts';
 import { removeClient } from '../../src/clients/register.ts';
-import { aBodyFor, aHouse, fillIn, parametersOf, type House } from '../support/admin-house.ts';
+import { transact } from '../../src/store/postgres/db.ts';
+import { aBodyFor, seedAdminData, fillIn, parametersOf, type AdminData } from '../support/admin-data.ts';
 import { Judge } from '../support/api-description.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aClient, aService, aUser, BY, credentials, PASSWORD, postForm, someTokens } from '../support/fixtures.ts';
@@ -22,7 +23,7 @@ interface Wrong {
 }
 
 let at: TestApp;
-let house: House;
+let data: AdminData;
 let judge: Judge;
 const wrong = new Map<string, Wrong | ((operation: Operation) => Promise<Wrong>)>();
 let before: string;
@@ -67,12 +68,12 @@ beforeAll(async () => {
   // What expires and what is revoked comes first: the clock moves.
   const expired = await anOperator(at);
   at.clock.advance(86_400);
-  house = await aHouse(at);
+  data = await seedAdminData(at);
   const revoked = await anOperator(at);
   const { access_token: token } = revoked;
   await postForm(at, '/revoke', { token, ...credentials(revoked.client) });
   const deleted = await anOperator(at);
-  await removeClient(at.deps, deleted.client.client_id, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => removeClient(trx, deleted.client.client_id, BY, at.clock.now()));
   const elsewhere = await aService(at);
   const forIssuer = await postForm(at, '/token', {
     grant_type: 'client_credentials',
@@ -90,8 +91,8 @@ beforeAll(async () => {
   const asked = { scope: `openid ${scope}`, resource };
   const ofPerson = await someTokens(at, { client: powerful, parameters: asked });
   expect(ofPerson.tokens.scope).toBe('openid');
-  const said = { ...decode(ofPerson.tokens.access_token).payload, scope: asked.scope };
-  const everything = await at.deps.keys.sign(said, { typ: 'at+jwt', alg: 'RS256' }, at.clock.now());
+  const all_claims = { ...decode(ofPerson.tokens.access_token).payload, scope: asked.scope };
+  const everything = await at.deps.keys.sign(all_claims, { typ: 'at+jwt', alg: 'RS256' }, at.clock.now());
   const user = await aUser(at);
   const script = await at.app.inject({
     method: 'POST',
@@ -101,7 +102,7 @@ beforeAll(async () => {
   });
   const login = script.json<{ access_token: string }>().access_token;
   expect([decode(everything).payload['aud'], typeof login]).toEqual([resource, 'string']);
-  const [head, claims, signature] = house.operator.access_token.split('.') as [string, string, string];
+  const [head, claims, signature] = data.operator.access_token.split('.') as [string, string, string];
   const none = Buffer.from(JSON.stringify({ alg: 'none', typ: 'at+jwt' })).toString('base64url');
   const cases: Record<string, Wrong | ((operation: Operation) => Promise<Wrong>)> = {
     'no token': { authorization: undefined, status: 401, challenge: () => '' },
@@ -142,12 +143,12 @@ beforeAll(async () => {
 afterAll(() => at.close());
 
 const urlOf = ({ path }: Operation): string => {
-  const first = Object.fromEntries(parametersOf(path).map((name) => [name, house.names[name]!.at(0)!]));
+  const first = Object.fromEntries(parametersOf(path).map((name) => [name, data.names[name]!.at(0)!]));
   return ADMIN_PATH + fillIn(path, first);
 };
 
 async function ask(operation: Operation, authorization: string | undefined) {
-  const payload = aBodyFor(operation, house.names);
+  const payload = aBodyFor(operation, data.names);
   return at.app.inject({
     method: operation.method,
     url: urlOf(operation),

@@ -1,29 +1,29 @@
 /** If-Match and ETag: nobody overwrites what they have not seen. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { adminResources, operations, type AdminResource } from '../../src/admin/index.ts';
-import { aBodyFor, aHouse, fillIn, parametersOf, type House } from '../support/admin-house.ts';
+import { collections, operations, type Collection } from '../../src/admin/index.ts';
+import { aBodyFor, seedAdminData, fillIn, parametersOf, type AdminData } from '../support/admin-data.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 
 let at: TestApp;
-let house: House;
+let data: AdminData;
 beforeAll(async () => {
   at = await testApp();
-  house = await aHouse(at);
+  data = await seedAdminData(at);
 });
 afterAll(() => at.close());
 
 const addressOf = (path: string): string =>
-  fillIn(path, Object.fromEntries(parametersOf(path).map((name) => [name, house.names[name]!.at(0)!])));
+  fillIn(path, Object.fromEntries(parametersOf(path).map((name) => [name, data.names[name]!.at(0)!])));
 
 async function aClientAt(): Promise<{ path: string; etag: string }> {
-  const answer = await house.operator.send('POST', '/clients', {
+  const answer = await data.operator.send('POST', '/clients', {
     client_name: 'A',
     redirect_uris: ['https://a.example.test/'],
   });
   return { path: `/clients/${answer.json<{ client_id: string }>().client_id}`, etag: String(answer.headers['etag']) };
 }
 const rename = (path: string, client_name: string, match?: string) =>
-  house.operator.send('PATCH', path, { client_name }, match === undefined ? {} : { 'if-match': match });
+  data.operator.send('PATCH', path, { client_name }, match === undefined ? {} : { 'if-match': match });
 
 describe('RFC 9110 §13.1.1: If-Match', () => {
   test('of two changes of the same version at once, one is done and the other is told: 412', async () => {
@@ -31,7 +31,7 @@ describe('RFC 9110 §13.1.1: If-Match', () => {
     const answers = await Promise.all(['B', 'C', 'D', 'E'].map((name) => rename(path, name, etag)));
     expect(answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)).toEqual([200, 412, 412, 412]);
     const done = answers.find(({ statusCode }) => statusCode === 200)!;
-    const now = await house.operator.send('GET', path);
+    const now = await data.operator.send('GET', path);
     expect([now.json(), now.headers['etag']]).toEqual([done.json(), done.headers['etag']]);
     expect(done.headers['etag']).not.toBe(etag);
   });
@@ -49,7 +49,7 @@ describe('RFC 9110 §13.1.1: If-Match', () => {
   ])('%s', async (_what, match, status) => {
     const { path, etag } = await aClientAt();
     expect((await rename(path, 'B', match(etag))).statusCode).toBe(status);
-    const { client_name } = (await house.operator.send('GET', path)).json<{ client_name: string }>();
+    const { client_name } = (await data.operator.send('GET', path)).json<{ client_name: string }>();
     expect(client_name).toBe(status === 200 ? 'B' : 'A');
   });
 
@@ -57,26 +57,26 @@ describe('RFC 9110 §13.1.1: If-Match', () => {
     const { path, etag } = await aClientAt();
     await rename(path, 'B');
     const send = (method: 'PUT' | 'DELETE', match: string) =>
-      house.operator.send(
+      data.operator.send(
         method,
         path,
         method === 'PUT' ? { client_name: 'C', redirect_uris: ['https://a.example.test/'] } : undefined,
         { 'if-match': match },
       );
     expect([(await send('PUT', etag)).statusCode, (await send('DELETE', etag)).statusCode]).toEqual([412, 412]);
-    const now = await house.operator.send('GET', path);
+    const now = await data.operator.send('GET', path);
     expect(now.json()).toMatchObject({ client_name: 'B' });
     expect((await send('DELETE', String(now.headers['etag']))).statusCode).toBe(204);
   });
 });
 
-describe('service: the same tag for the same thing', () => {
+describe('the same tag for the same thing', () => {
   const readable = operations.filter(({ kind }) => kind === 'get').map(({ path }) => [path] as const);
 
   test.each(readable)('GET %s has an ETag, which stays while nothing changes', async (path) => {
     const [first, again] = [
-      await house.operator.send('GET', addressOf(path)),
-      await house.operator.send('GET', addressOf(path)),
+      await data.operator.send('GET', addressOf(path)),
+      await data.operator.send('GET', addressOf(path)),
     ];
     expect([first.statusCode, first.headers['etag']]).toEqual([200, expect.stringMatching(/^"[\w-]+"$/)]);
     expect(again.headers['etag']).toBe(first.headers['etag']);
@@ -87,12 +87,12 @@ describe('service: the same tag for the same thing', () => {
     async (path) => {
       const address = addressOf(path);
       for (const method of ['PATCH', 'PUT'] as const) {
-        const body = method === 'PATCH' ? {} : (await house.operator.send('GET', address)).json<unknown>();
-        const stale = await house.operator.send(method, address, body, { 'if-match': '"stale"' });
+        const body = method === 'PATCH' ? {} : (await data.operator.send('GET', address)).json<unknown>();
+        const stale = await data.operator.send(method, address, body, { 'if-match': '"stale"' });
         expect(stale.statusCode, stale.body).toBe(412);
-        const done = await house.operator.send(method, address, body, { 'if-match': '*' });
+        const done = await data.operator.send(method, address, body, { 'if-match': '*' });
         expect(done.statusCode, done.body).toBe(200);
-        expect(done.headers['etag']).toBe((await house.operator.send('GET', address)).headers['etag']);
+        expect(done.headers['etag']).toBe((await data.operator.send('GET', address)).headers['etag']);
       }
     },
   );
@@ -100,7 +100,7 @@ describe('service: the same tag for the same thing', () => {
   test.each(operations.filter(({ kind }) => kind === 'delete').map(({ path }) => [path] as const))(
     'DELETE %s refuses a stale tag',
     async (path) => {
-      const answer = await house.operator.send('DELETE', addressOf(path), undefined, { 'if-match': '"stale"' });
+      const answer = await data.operator.send('DELETE', addressOf(path), undefined, { 'if-match': '"stale"' });
       expect(answer.statusCode, answer.body).toBe(412);
     },
   );
@@ -124,25 +124,25 @@ const INTERNAL = [
   'id',
 ];
 
-describe('service: a body assigns what is in its schema, and nothing else', () => {
-  const changeable = Object.values<AdminResource>(adminResources).filter(({ replace }) => replace);
+describe('a body assigns what is in its schema, and nothing else', () => {
+  const changeable = Object.values<Collection>(collections).filter(({ replace }) => replace);
 
   test.each(changeable.map((resource) => [`${resource.path}/{${resource.id}}`, resource] as const))(
     '%s',
     async (path, resource) => {
       const address = addressOf(path);
-      const before = (await house.operator.send('GET', address)).json<Record<string, unknown>>();
+      const before = (await data.operator.send('GET', address)).json<Record<string, unknown>>();
       const update = operations.find((operation) => operation.path === path && operation.kind === 'replace')!;
       for (const name of INTERNAL) {
         if (name in (resource.item as unknown as { shape: object }).shape) continue;
         for (const method of ['PATCH', 'PUT'] as const) {
           // As text, since a literal's __proto__ is no member.
-          const rest = method === 'PUT' ? JSON.stringify(aBodyFor(update, house.names)).slice(1, -1) : '';
+          const rest = method === 'PUT' ? JSON.stringify(aBodyFor(update, data.names)).slice(1, -1) : '';
           const payload = `{"${name}":"x"${rest === '' ? '' : `,${rest}`}}`;
           const answer = await at.app.inject({
             method,
             url: `/admin/v1${address}`,
-            headers: { authorization: `Bearer ${house.operator.access_token}`, 'content-type': 'application/json' },
+            headers: { authorization: `Bearer ${data.operator.access_token}`, 'content-type': 'application/json' },
             payload,
           });
           expect(answer.statusCode, `${method} ${payload} ${answer.body}`).toBe(400);
@@ -154,8 +154,8 @@ describe('service: a body assigns what is in its schema, and nothing else', () =
       const said = Object.keys(before).filter((name) => !writable.includes(name));
       for (const name of said) {
         const other = otherThan(before[name]);
-        await house.operator.send('PATCH', address, { [name]: other });
-        const after = (await house.operator.send('GET', address)).json<Record<string, unknown>>();
+        await data.operator.send('PATCH', address, { [name]: other });
+        const after = (await data.operator.send('GET', address)).json<Record<string, unknown>>();
         expect(after, name).toEqual({ ...before, ...('updated_at' in before && { updated_at: after['updated_at'] }) });
       }
     },
@@ -165,11 +165,11 @@ describe('service: a body assigns what is in its schema, and nothing else', () =
     operations.filter(({ kind }) => kind === 'create').map((operation) => [operation.path, operation] as const),
   )('POST %s', async (path, operation) => {
     for (const name of INTERNAL.filter((each) => each !== 'password' || path !== '/users')) {
-      const rest = JSON.stringify(aBodyFor(operation, house.names)).slice(1, -1);
+      const rest = JSON.stringify(aBodyFor(operation, data.names)).slice(1, -1);
       const answer = await at.app.inject({
         method: 'POST',
         url: `/admin/v1${addressOf(path)}`,
-        headers: { authorization: `Bearer ${house.operator.access_token}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${data.operator.access_token}`, 'content-type': 'application/json' },
         payload: `{"${name}":"x"${rest === '' ? '' : `,${rest}`}}`,
       });
       expect(answer.statusCode, `${name} ${answer.body}`).toBe(400);

@@ -2,7 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ADMIN_PATH, adminScopes, operations, PROBLEM_CODES } from '../../src/admin/index.ts';
-import { parametersOf } from '../support/admin-house.ts';
+import { parametersOf } from '../support/admin-data.ts';
 import type { Described, Document } from '../support/api-description.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { anOperator } from '../support/operator.ts';
@@ -98,7 +98,7 @@ test('every answer and every body that is an object is a schema with a name, and
   expect(JSON.stringify(document)).not.toMatch(/\\\\[pP]\{/);
 });
 
-test('decided: what a query means has its type, and what a header has to look like its pattern', () => {
+test('what a query means has its type, and what a header has to look like its pattern', () => {
   const parameter = (id: string, name: string) =>
     all.find(({ operation }) => operation.operationId === id)!.operation.parameters.find((each) => each.name === name)!
       .schema;
@@ -114,7 +114,7 @@ test('decided: what a query means has its type, and what a header has to look li
 });
 
 test.each(['', '0', '201', '07', '+5', '5.0', '1e2', '-1', 'five', '%00', '5%0A'])(
-  'decided: what the document says of limit, the server says of limit=%s',
+  'what the document says of limit, the server says of limit=%s',
   async (text) => {
     const operator = await anOperator(at);
     const answer = await operator.send('GET', `/clients?limit=${text}`);
@@ -125,7 +125,7 @@ test.each(['', '0', '201', '07', '+5', '5.0', '1e2', '-1', 'five', '%00', '5%0A'
   },
 );
 
-test('decided: text is refused by its pattern as the server refuses it, character by character', () => {
+test('text is refused by its pattern as the server refuses it, character by character', () => {
   const { VisibleText, PlainText } = document.components.schemas;
   const differing: string[] = [];
   for (const [{ pattern }, rule] of [

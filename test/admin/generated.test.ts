@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ADMIN_PATH, operations, type Operation } from '../../src/admin/index.ts';
-import { aBodyFor, aHouse, parametersOf, type House } from '../support/admin-house.ts';
+import { aBodyFor, seedAdminData, parametersOf, type AdminData } from '../support/admin-data.ts';
 import { Judge } from '../support/api-description.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { anOperator } from '../support/operator.ts';
@@ -14,12 +14,12 @@ const MILLISECONDS = 6_000;
 const RUNS = 60;
 
 let at: TestApp;
-let house: House;
+let data: AdminData;
 let judge: Judge;
 beforeAll(async () => {
   at = await testApp();
   judge = new Judge(at.deps.config.ISSUER);
-  house = await aHouse(at);
+  data = await seedAdminData(at);
 });
 afterAll(() => at.close());
 
@@ -44,7 +44,7 @@ const encode = (value: string): string => (value.isWellFormed() ? encodeURICompo
 
 function idsOf({ path }: Operation): fc.Arbitrary<Record<string, string>> {
   const drawn = parametersOf(path).map((name) => {
-    const known = house.names[name] ?? [];
+    const known = data.names[name] ?? [];
     const one = known.length > 0 ? mostly(fc.constantFrom(...known), text) : text;
     return one.map((value) => [name, value] as const);
   });
@@ -54,7 +54,7 @@ function idsOf({ path }: Operation): fc.Arbitrary<Record<string, string>> {
 function queryOf(operation: Operation): fc.Arbitrary<string> {
   const parameters = judge.spelledOut(operation).parameters.filter((parameter) => parameter.in === 'query');
   const known = parameters.map(({ name, schema }) =>
-    mostly(valueOf(schema, house.names, name).map(String), text).map((value) => [name, value] as const),
+    mostly(valueOf(schema, data.names, name).map(String), text).map((value) => [name, value] as const),
   );
   const any = fc.tuple(text, text);
   const one = known.length === 0 ? any : mostly(fc.oneof(...known), any, 12);
@@ -95,7 +95,7 @@ function bodyOf(operation: Operation): fc.Arbitrary<Pick<Drawn, 'payload' | 'hea
     );
   }
   const [[type, { schema }]] = Object.entries(requestBody.content) as [[string, { schema: object }]];
-  const valid = valueOf(schema, house.names);
+  const valid = valueOf(schema, data.names);
   const json = fc.oneof(
     { weight: 4, arbitrary: valid },
     { weight: 4, arbitrary: nearly(valid) },
@@ -136,8 +136,8 @@ function headersOf({ method, kind }: Operation): fc.Arbitrary<Record<string, str
 
 function usualRequestTo(operation: Operation): Drawn {
   const { path, method } = operation;
-  const ids = Object.fromEntries(parametersOf(path).map((name) => [name, house.names[name]!.at(0)!]));
-  const body = aBodyFor(operation, house.names);
+  const ids = Object.fromEntries(parametersOf(path).map((name) => [name, data.names[name]!.at(0)!]));
+  const body = aBodyFor(operation, data.names);
   const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
   return {
     ids,
@@ -157,16 +157,16 @@ function send(operation: Operation, { ids, query, headers, payload }: Drawn): Pr
   return at.app.inject({
     method: operation.method,
     url: `${ADMIN_PATH}${operation.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encode(ids[name]!))}${query}`,
-    headers: { authorization: `Bearer ${house.operator.access_token}`, ...Object.fromEntries(given) },
+    headers: { authorization: `Bearer ${data.operator.access_token}`, ...Object.fromEntries(given) },
     ...(payload !== undefined && { payload }),
   });
 }
 
 /** Whoever deletes its own client, or retires the key that signed its token, is nobody. */
 async function stillAnOperator(): Promise<void> {
-  if ((await house.operator.send('GET', '/clients?limit=1')).statusCode === 200) return;
+  if ((await data.operator.send('GET', '/clients?limit=1')).statusCode === 200) return;
   await at.deps.keys.reload();
-  house.operator = await anOperator(at);
+  data.operator = await anOperator(at);
 }
 
 /** First what only reads; what takes things away comes last, and of that first what is inside. */
@@ -210,7 +210,7 @@ function agreeing(operation: Operation, drawn: Drawn, answer: LightMyRequestResp
 }
 
 test.each(inOrder.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
-  'input: %s answers as it is described, whatever comes',
+  '%s answers as it is described, whatever comes',
   async (_name, operation) => {
     await stillAnOperator();
     const usual = usualRequestTo(operation);

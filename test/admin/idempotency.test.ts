@@ -3,20 +3,20 @@ import { sql } from 'kysely';
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operations } from '../../src/admin/index.ts';
-import { openDb } from '../../src/store/db.ts';
-import { sha256 } from '../../src/store/handle.ts';
-import { aBodyFor, aHouse, fillIn, parametersOf, type House } from '../support/admin-house.ts';
+import { openDb } from '../../src/store/postgres/open.ts';
+import { sha256 } from '../../src/protocol/handle.ts';
+import { aBodyFor, seedAdminData, fillIn, parametersOf, type AdminData } from '../support/admin-data.ts';
 import { TEST_SECRET_KEY, testApp, type TestApp } from '../support/app.ts';
 import { credentials, postForm } from '../support/fixtures.ts';
 import { anOperator, type Operator } from '../support/operator.ts';
 
 let at: TestApp;
-let house: House;
+let data: AdminData;
 let operator: Operator;
 beforeAll(async () => {
   at = await testApp();
-  house = await aHouse(at);
-  operator = house.operator;
+  data = await seedAdminData(at);
+  operator = data.operator;
 });
 afterAll(() => at.close());
 
@@ -36,7 +36,7 @@ async function named(client_name: string): Promise<number> {
   return rows[0]!.made;
 }
 
-describe('service: an Idempotency-Key', () => {
+describe('an Idempotency-Key', () => {
   test('gives the stored answer, marked as such, without the secret that was shown once', async () => {
     const key = aKey();
     const [first, again] = [await make(key, 'Replayed'), await make(key, 'Replayed')];
@@ -195,9 +195,9 @@ describe('service: an Idempotency-Key', () => {
 
 test.each(
   operations.filter(({ method }) => method === 'POST').map((operation) => [operation.path, operation] as const),
-)('service: POST %s takes an Idempotency-Key, and keeps nothing that is shown once', async (_path, operation) => {
-  const first = Object.fromEntries(parametersOf(operation.path).map((name) => [name, house.names[name]!.at(-1)!]));
-  const body = aBodyFor(operation, house.names);
+)('POST %s takes an Idempotency-Key, and keeps nothing that is shown once', async (_path, operation) => {
+  const first = Object.fromEntries(parametersOf(operation.path).map((name) => [name, data.names[name]!.at(-1)!]));
+  const body = aBodyFor(operation, data.names);
   const key = aKey();
   const ask = () => operator.send('POST', fillIn(operation.path, first), body, { 'idempotency-key': key });
   const [done, again] = [await ask(), await ask()];

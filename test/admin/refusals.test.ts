@@ -106,7 +106,7 @@ const REFUSALS: Record<string, [refuse: () => Promise<LightMyRequestResponse>, e
   ],
 };
 
-describe('decided: what operators are refused is kept with its check, as every refusal is', () => {
+describe('what operators are refused is kept with its check, as every refusal is', () => {
   test.each(Object.entries(REFUSALS))('%s', async (_what, [refuse, explained]) => {
     const answer = await refuse();
     expect(answer.statusCode).toBeGreaterThanOrEqual(400);
@@ -134,7 +134,7 @@ describe('decided: what operators are refused is kept with its check, as every r
   });
 });
 
-describe('decided: what operators send in confidence is kept nowhere', () => {
+describe('what operators send in confidence is kept nowhere', () => {
   test('client secrets and passwords are in no log line and in no row, replayed or not', async () => {
     const secret = `${MARKER}-secret-of-a-client`;
     const password = `${MARKER}-password-of-a-person`;

@@ -155,7 +155,7 @@ test('OpenID Connect Core §3.1.2.1: with prompt=none, an essential acr that a s
   expect(await acrOf(await answer({ acr_values: KNOWN, prompt: 'none' }))).toBe('1');
 });
 
-test('decided: a session with a second factor meets 2, and what is mapped to it', async () => {
+test('a session with a second factor meets 2, and what is mapped to it', async () => {
   await signedInBy(['pwd', 'otp', 'mfa'], '2');
   expect(await acrOf(await answer(acrClaim({ value: '2', essential: true })))).toBe('2');
   expect(await acrOf(await answer({ acr_values: GOLD }))).toBe(GOLD);

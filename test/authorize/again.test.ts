@@ -1,16 +1,19 @@
 /** Requests that wait: what they were checked against changes, here or on another server, and they are checked again. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { setClientDisabled } from '../../src/clients/disabling.ts';
-import { removeClient, updateClient } from '../../src/clients/register.ts';
+import { removeClient } from '../../src/clients/register.ts';
 import { putResource, putScope, removeResource } from '../../src/clients/scopes.ts';
 import type { ClientMetadataInput } from '../../src/protocol/client-metadata.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
+  type AClient,
   aClient,
   aDevice,
   aUser,
   authorizationUrl,
   BY,
+  changeClient,
   credentials,
   formTokenOf,
   PASSWORD,
@@ -18,7 +21,6 @@ import {
   REDIRECT_URI,
   signIn,
   TestBrowser,
-  type AClient,
 } from '../support/fixtures.ts';
 
 const API = 'https://api.example.test';
@@ -41,22 +43,30 @@ afterAll(async () => {
   await at.close();
 });
 beforeEach(async () => {
-  await putResource(at.deps, API, {}, BY, at.clock.now());
-  await putScope(at.deps, 'email', { for_people: true }, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => putResource(trx, at.deps, API, {}, BY, at.clock.now()));
+  await transact(at.deps.db, (trx) => putScope(trx, 'email', { for_people: true }, BY, at.clock.now()));
   client = await aClient(at, { scope: SCOPE });
-  heard();
+  forgetCaches();
 });
 
-const heard = (): void => at.deps.directory.clear();
-const update = (changes: Partial<ClientMetadataInput>) => () =>
-  updateClient(other.deps, client.client_id, changes, BY, at.clock.now());
+const forgetCaches = (): void => at.deps.directory.clear();
+const update = (changes: Partial<ClientMetadataInput>) => () => changeClient(other, client, changes);
 
 /** What can happen to a request that waits, and what becomes of it: an error page, or an error to where it came from. */
 const CHANGES = {
   'its redirect URI is no longer registered': [update({ redirect_uris: ['https://new.example.test/'] }), 'page'],
-  'its client is disabled': [() => setClientDisabled(other.deps, client.client_id, true, BY, at.clock.now()), 'page'],
-  'its client is deleted': [() => removeClient(other.deps, client.client_id, BY, at.clock.now()), 'page'],
-  'its client has lost the grant type': [update({ grant_types: ['client_credentials'] }), 'unauthorized_client'],
+  'its client is disabled': [
+    () => transact(other.deps.db, (trx) => setClientDisabled(trx, client.client_id, true, BY, at.clock.now())),
+    'page',
+  ],
+  'its client is deleted': [
+    () => transact(other.deps.db, (trx) => removeClient(trx, client.client_id, BY, at.clock.now())),
+    'page',
+  ],
+  'its client has lost the grant type': [
+    update({ grant_types: ['client_credentials'], response_types: [] }),
+    'unauthorized_client',
+  ],
   'its client has lost all of the scope': [update({ scope: 'profile' }), 'invalid_scope'],
   'its client has to use PKCE': [update({ require_pkce: true }), 'invalid_request'],
   'its client has to push': [update({ require_pushed_authorization_requests: true }), 'invalid_request'],
@@ -65,7 +75,10 @@ const CHANGES = {
     'invalid_request',
   ],
   'its client is answered in another way': [update({ response_modes: ['form_post'] }), 'invalid_request'],
-  'its resource is gone': [() => removeResource(other.deps, API, BY, at.clock.now()), 'invalid_target'],
+  'its resource is gone': [
+    () => transact(other.deps.db, (trx) => removeResource(trx, API, BY, at.clock.now())),
+    'invalid_target',
+  ],
 } as const satisfies Record<string, readonly [() => Promise<unknown>, string]>;
 
 /** What a browser is answered with: an error page, the error that the client is told at its address, or where it is sent. */
@@ -80,15 +93,19 @@ function outcomeOf({ statusCode, headers, body }: Awaited<ReturnType<TestBrowser
 }
 
 const asked = { scope: SCOPE, resource: API };
+async function consentPage(): Promise<string> {
+  const consent = (await browser.get(authorizationUrl(browser.issuer, client, asked))).headers.location!;
+  expect(consent).toMatch(/\/consent$/);
+  return consent;
+}
 /** The ways in which a request can wait; each returns how to go on with it. */
 const WAITS = {
   async interaction() {
-    const consent = (await browser.get(authorizationUrl(browser.issuer, client, asked))).headers.location!;
-    expect(consent).toMatch(/\/consent$/);
+    const consent = await consentPage();
     return () => browser.get(consent.replace('/consent', ''));
   },
   async 'interaction whose person has agreed'() {
-    const consent = (await browser.get(authorizationUrl(browser.issuer, client, asked))).headers.location!;
+    const consent = await consentPage();
     const page = await browser.get(consent);
     const agreed = await browser.post(consent, { form_token: formTokenOf(page), action: 'approve' });
     return () => browser.get(agreed.headers.location!);
@@ -107,7 +124,7 @@ describe.each(Object.entries(WAITS))('RFC 6749 §3.1.2.3: a %s is checked again'
     async (_what, [happen, outcome]) => {
       const goOn = await start();
       await happen();
-      heard();
+      forgetCaches();
       expect(outcomeOf(await goOn())).toBe(outcome);
       // It was answered.
       expect(outcomeOf(await goOn())).toBe('page');
@@ -118,7 +135,7 @@ describe.each(Object.entries(WAITS))('RFC 6749 §3.1.2.3: a %s is checked again'
     const goOn = await start();
     await update({ redirect_uris: ['https://new.example.test/'] })();
     await update({ redirect_uris: [REDIRECT_URI] })();
-    heard();
+    forgetCaches();
     const answer = await goOn();
     const agreed = wait.includes('agreed');
     expect(answer.headers.location).toContain(agreed ? 'code=' : '/consent');
@@ -151,14 +168,14 @@ describe('RFC 6749 §3.1.2.3: the statement that writes a code reads today’s r
   test('and none where the client is deleted, whoever agrees to it', async () => {
     const goOn = await WAITS['interaction whose person has agreed']();
     await at.deps.directory.client(client.client_id);
-    await removeClient(other.deps, client.client_id, BY, at.clock.now());
+    await transact(other.deps.db, (trx) => removeClient(trx, client.client_id, BY, at.clock.now()));
     // The consent went with it, and this server does not know why yet.
     const consent = (await goOn()).headers.location!;
     const page = await browser.get(consent);
     const agreed = await browser.post(consent, { form_token: formTokenOf(page), action: 'approve' });
     expect(agreed.statusCode).toBe(303);
     expect((await goOn()).headers.location).toBe(consent);
-    heard();
+    forgetCaches();
     expect((await goOn()).statusCode).toBe(400);
     expect(await codes()).toBe(0);
   });
@@ -167,14 +184,14 @@ describe('RFC 6749 §3.1.2.3: the statement that writes a code reads today’s r
     const skipping = await aClient(at, { scope: SCOPE, skip_consent: true });
     const goOn = await WAITS['interaction whose person has agreed']();
     await at.deps.directory.resources();
-    await removeResource(other.deps, API, BY, at.clock.now());
+    await transact(other.deps.db, (trx) => removeResource(trx, API, BY, at.clock.now()));
     const unasked = await browser.get(authorizationUrl(browser.issuer, skipping, asked));
     expect(outcomeOf(await browser.get(unasked.headers.location!))).toBe('invalid_target');
     // Made again at once, and this server knows of the first alone.
-    await putResource(other.deps, API, {}, BY, at.clock.now());
-    heard();
+    await transact(other.deps.db, (trx) => putResource(trx, other.deps, API, {}, BY, at.clock.now()));
+    forgetCaches();
     await at.deps.directory.resources();
-    await removeResource(other.deps, API, BY, at.clock.now());
+    await transact(other.deps.db, (trx) => removeResource(trx, API, BY, at.clock.now()));
     const consent = (await goOn()).headers.location!;
     const page = await browser.get(consent);
     await browser.post(consent, { form_token: formTokenOf(page), action: 'approve' });
@@ -194,7 +211,7 @@ describe('RFC 6749 §3.1.2.3: the statement that writes a code reads today’s r
   test('part of the scope that is gone is asked for no more, and the rest goes on', async () => {
     const goOn = await WAITS['interaction whose person has agreed']();
     await at.deps.directory.client(client.client_id);
-    await putScope(other.deps, 'email', { for_people: false }, BY, at.clock.now());
+    await transact(other.deps.db, (trx) => putScope(trx, 'email', { for_people: false }, BY, at.clock.now()));
     let answer = await goOn();
     for (let hop = 0; hop < 2 && answer.headers.location?.startsWith(browser.issuer); hop += 1) {
       answer = await browser.get(answer.headers.location);
@@ -230,21 +247,21 @@ describe('RFC 6749 §3.1.2.3: the statement that writes a code reads today’s r
 test('RFC 6749 §3.3: what a client is given back while a person decides is not what they agreed to', async () => {
   const consent = (await browser.get(authorizationUrl(browser.issuer, client, asked))).headers.location!;
   await update({ scope: 'openid' })();
-  heard();
+  forgetCaches();
   const page = await browser.get(consent);
   expect(page.body).not.toContain('e-mail');
   await update({ scope: SCOPE })();
-  heard();
+  forgetCaches();
   // Agreed to a page that showed less.
   const forged = await browser.post(consent, { form_token: formTokenOf(page), action: 'approve' });
   expect([forged.statusCode, forged.headers.location]).toEqual([400, undefined]);
   // Agreed, and given back before the code is written.
   await update({ scope: 'openid' })();
-  heard();
+  forgetCaches();
   const again = await browser.get(consent);
   const agreed = await browser.post(consent, { form_token: formTokenOf(again), action: 'approve' });
   await update({ scope: SCOPE })();
-  heard();
+  forgetCaches();
   expect((await browser.get(agreed.headers.location!)).headers.location).toMatch(/\/consent$/);
 });
 
@@ -254,7 +271,7 @@ test('RFC 6749 §3.1.2.3: nobody is asked for a password for a request that cann
   const page = await stranger.get(login);
   expect(page.statusCode).toBe(200);
   await update({ redirect_uris: ['https://new.example.test/'] })();
-  heard();
+  forgetCaches();
   expect((await stranger.get(login)).statusCode).toBe(400);
   const fields = { username: user.username, password: PASSWORD, form_token: formTokenOf(page) };
   const answer = await stranger.post(login, fields);
@@ -263,9 +280,10 @@ test('RFC 6749 §3.1.2.3: nobody is asked for a password for a request that cann
 
 describe('RFC 8628 §3.3: a device’s request is checked again', () => {
   const DEVICES = {
-    'its client has lost the grant type': update({ grant_types: ['client_credentials'] }),
+    'its client has lost the grant type': update({ grant_types: ['client_credentials'], response_types: [] }),
     'its client has lost all of the scope': update({ scope: 'profile' }),
-    'its client is disabled': () => setClientDisabled(other.deps, client.client_id, true, BY, at.clock.now()),
+    'its client is disabled': () =>
+      transact(other.deps.db, (trx) => setClientDisabled(trx, client.client_id, true, BY, at.clock.now())),
   };
   const start = async (more: Record<string, string> = {}) => {
     client = await aDevice(at, { scope: SCOPE });
@@ -289,7 +307,7 @@ describe('RFC 8628 §3.3: a device’s request is checked again', () => {
       // The statement that approves reads today's rows; this server has not heard yet.
       const stale = await browser.get(agreed.headers.location!);
       expect([stale.statusCode, stale.headers.location]).toEqual([400, undefined]);
-      heard();
+      forgetCaches();
       const fresh = await browser.get(agreed.headers.location!);
       expect([fresh.statusCode, fresh.headers.location]).toEqual([400, undefined]);
       expect(await grants()).toEqual([]);
@@ -298,7 +316,7 @@ describe('RFC 8628 §3.3: a device’s request is checked again', () => {
 
   test('where its resource is gone, by a server that has not heard yet', async () => {
     const { consent } = await start({ resource: API });
-    await removeResource(other.deps, API, BY, at.clock.now());
+    await transact(other.deps.db, (trx) => removeResource(trx, API, BY, at.clock.now()));
     const agreed = await browser.post(consent, {
       form_token: formTokenOf(await browser.get(consent)),
       action: 'approve',
@@ -311,7 +329,7 @@ describe('RFC 8628 §3.3: a device’s request is checked again', () => {
     const { consent, page } = await start();
     const agreed = await browser.post(consent, { form_token: formTokenOf(page), action: 'approve' });
     await update({ scope: 'openid' })();
-    heard();
+    forgetCaches();
     const done = await browser.get(agreed.headers.location!);
     expect(done.headers.location).toContain('outcome=approved');
     expect(await grants()).toEqual([{ scope: ['openid'] }]);

@@ -52,7 +52,7 @@ beforeEach(async () => {
 });
 afterAll(() => at.close());
 
-type Told = Record<string, unknown>;
+type ClaimsSeen = Record<string, unknown>;
 const json = (value: unknown): string => JSON.stringify(value);
 
 /** Redeems a code of `of`. */
@@ -66,11 +66,11 @@ const tokensFor = async (answer: Record<string, string>, of = own): Promise<Toke
   ).json<Tokens>();
 
 /** What the ID token and userinfo say of the person, without what is always said. */
-async function told(tokens: Tokens): Promise<{ id_token: Told; userinfo: Told }> {
+async function claimsOf(tokens: Tokens): Promise<{ id_token: ClaimsSeen; userinfo: ClaimsSeen }> {
   const payload = { ...decode(tokens.id_token).payload };
   for (const name of ['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'acr', 'amr', 'sid', 'at_hash'])
     delete payload[name];
-  const { sub, ...info } = (await userinfo(at, tokens.access_token)).json<Told>();
+  const { sub, ...info } = (await userinfo(at, tokens.access_token)).json<ClaimsSeen>();
   expect(sub).toBe(decode(tokens.id_token).payload['sub']);
   return { id_token: payload, userinfo: info };
 }
@@ -85,7 +85,7 @@ test('OpenID Connect Core §5.5: claims are told without the scope that opens th
     id_token: { birthdate: null, phone_number: { essential: true }, nickname: { essential: true } },
     other: true,
   });
-  expect(await told(await tokensFor(await silently({ claims })))).toEqual({
+  expect(await claimsOf(await tokensFor(await silently({ claims })))).toEqual({
     id_token: { birthdate: '1815-12-10', phone_number: '+44 1' },
     userinfo: { name: 'Ada Lovelace', address: ADDRESS },
   });
@@ -97,15 +97,15 @@ test('OpenID Connect Core §5.5: claims come beside those of the scope, and sub 
   });
   const tokens = await tokensFor(await silently({ claims, scope: 'openid email' }));
   const email = { email: ada.email, email_verified: true };
-  expect(await told(tokens)).toEqual({ id_token: { ...email, given_name: 'Ada' }, userinfo: email });
+  expect(await claimsOf(tokens)).toEqual({ id_token: { ...email, given_name: 'Ada' }, userinfo: email });
   expect(decode(tokens.id_token).payload).toMatchObject({ iss: browser.issuer, aud: own.client_id, sub: ada.sub });
 });
 
-test('decided: a minimal ID token still holds what was asked for in it', async () => {
+test('a minimal ID token still holds what was asked for in it', async () => {
   const minimal = await aClient(at, { skip_consent: true, id_token_claims: 'minimal' });
   const claims = json({ id_token: { email: null } });
   const tokens = await tokensFor(await silently({ claims, scope: 'openid profile email' }, minimal), minimal);
-  expect((await told(tokens)).id_token).toEqual({ email: ada.email });
+  expect((await claimsOf(tokens)).id_token).toEqual({ email: ada.email });
 });
 
 test('OpenID Connect Core §5.5.1: with value or values, a claim is told only when it has one of them', async () => {
@@ -121,7 +121,7 @@ test('OpenID Connect Core §5.5.1: with value or values, a claim is told only wh
       address: { value: { locality: 'London', country: 'GB' } },
     },
   });
-  expect(await told(await tokensFor(await silently({ claims })))).toEqual({
+  expect(await claimsOf(await tokensFor(await silently({ claims })))).toEqual({
     id_token: { email_verified: true, address: ADDRESS },
     userinfo: { name: 'Ada Lovelace', given_name: 'Ada' },
   });
@@ -136,7 +136,7 @@ test('OpenID Connect Core §5.5, §12.2: a refresh keeps them, with or without a
     .where('sub', '=', ada.sub)
     .execute();
   tokens = (await refresh(at, own, tokens.refresh_token, { scope: 'openid' })).json<Tokens>();
-  expect(await told(tokens)).toEqual({ id_token: { name: 'Ada King' }, userinfo: { birthdate: '1815-12-10' } });
+  expect(await claimsOf(tokens)).toEqual({ id_token: { name: 'Ada King' }, userinfo: { birthdate: '1815-12-10' } });
   await at.deps.db
     .updateTable('users')
     .set({ claims: json(ada.claims) })
@@ -148,7 +148,7 @@ test('OpenID Connect Core §5.3.2: userinfo knows them for an opaque access toke
   const opaque = await aClient(at, { skip_consent: true, access_token_format: 'opaque' });
   const claims = json({ userinfo: { given_name: null } });
   const tokens = await tokensFor(await silently({ claims }, opaque), opaque);
-  expect((await told(tokens)).userinfo).toEqual({ given_name: 'Ada' });
+  expect((await claimsOf(tokens)).userinfo).toEqual({ given_name: 'Ada' });
   const jwt = await tokensFor(await silently({ claims }));
   for (const [of, token] of [
     [opaque, tokens.access_token],
@@ -167,10 +167,10 @@ test('RFC 9126 §2: pushed requests and cross-site POSTs carry them alike', asyn
   const pushed = await postForm(at, '/par', { ...credentials(own), ...fields });
   const { request_uri } = pushed.json<{ request_uri: string }>();
   const opened = await browser.get(`/authorize?${new URLSearchParams({ client_id, request_uri }).toString()}`);
-  expect((await told(await tokensFor(answerTo(own, opened)))).userinfo).toEqual({ name: 'Ada Lovelace' });
+  expect((await claimsOf(await tokensFor(answerTo(own, opened)))).userinfo).toEqual({ name: 'Ada Lovelace' });
   const posted = await crossSitePost(at, '/authorize', { client_id, ...fields });
   const { response } = await follow(browser, posted);
-  expect((await told(await tokensFor(answerTo(own, response)))).userinfo).toEqual({ name: 'Ada Lovelace' });
+  expect((await claimsOf(await tokensFor(answerTo(own, response)))).userinfo).toEqual({ name: 'Ada Lovelace' });
   for (const malformed of [
     '{',
     '[]',
@@ -194,10 +194,10 @@ test.each([
   expect(await silently({ claims })).toMatchObject({ error: 'invalid_request', state: 'a state' });
 });
 
-test('decided: what a client may not have by scope, it may not have by name; without openid nothing is asked for', async () => {
+test('what a client may not have by scope, it may not have by name; without openid nothing is asked for', async () => {
   const claims = json({ userinfo: { phone_number: null, name: null }, id_token: { phone_number: null } });
   const small = await aClient(at, { skip_consent: true, scope: 'openid profile' });
-  expect(await told(await tokensFor(await silently({ claims }, small), small))).toEqual({
+  expect(await claimsOf(await tokensFor(await silently({ claims }, small), small))).toEqual({
     id_token: {},
     userinfo: { name: 'Ada Lovelace' },
   });
@@ -209,18 +209,18 @@ test('decided: what a client may not have by scope, it may not have by name; wit
   ]);
 });
 
-test('decided: a claim that no scope opens any more is told no more', async () => {
+test('a claim that no scope opens any more is told no more', async () => {
   const scope = { description: null, for_people: true, for_machines: false };
   await put(at.deps.db, { ...scope, name: 'birth', claims: ['birthdate'] });
   at.deps.directory.clear();
   const born = await aClient(at, { skip_consent: true, scope: 'openid birth' });
   const tokens = await tokensFor(await silently({ claims: json({ userinfo: { birthdate: null } }) }, born), born);
-  expect((await told(tokens)).userinfo).toEqual({ birthdate: '1815-12-10' });
+  expect((await claimsOf(tokens)).userinfo).toEqual({ birthdate: '1815-12-10' });
   const row = (await find(at.deps.db, 'profile'))!;
   await put(at.deps.db, { ...scope, name: 'birth', claims: [] });
   await put(at.deps.db, { ...row, claims: row.claims.filter((name) => name !== 'birthdate') });
   at.deps.directory.clear();
-  expect((await told(tokens)).userinfo).toEqual({});
+  expect((await claimsOf(tokens)).userinfo).toEqual({});
   await put(at.deps.db, row);
   at.deps.directory.clear();
 });
@@ -247,7 +247,7 @@ test('OpenID Connect Core §5.5: the consent page says in words what is asked fo
   expect(event.at(-1)!.detail).toMatchObject({ scope: ['openid', 'email'], claims: ['birthdate', 'phone_number'] });
 });
 
-test('decided: a remembered consent counts only when these claims were agreed to as well; nothing is told silently', async () => {
+test('a remembered consent counts only when these claims were agreed to as well; nothing is told silently', async () => {
   const fresh = await aClient(at, { scope: SCOPE });
   const asking = (claims: unknown, scope = 'openid') =>
     silently({ prompt: 'none', scope, claims: json(claims) }, fresh);
@@ -312,7 +312,7 @@ test('OpenID Connect Core §3.1.2.2: an id_token_hint and a sub of two people fi
   expect(answerTo(own, (await signInAt(browser, page, bob)).response)).toMatchObject({ error: 'login_required' });
 });
 
-test('decided: a client that nobody agreed to cannot find out with sub who is signed in', async () => {
+test('a client that nobody agreed to cannot find out with sub who is signed in', async () => {
   const stranger = await aClient(at);
   for (const value of [ada.sub, bob.sub, 'nobody']) {
     const claims = json({ id_token: { sub: { value } } });

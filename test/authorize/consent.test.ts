@@ -4,6 +4,7 @@ import { testApp, type TestApp } from '../support/app.ts';
 import {
   aClient,
   aPublicClient,
+  aScope,
   aUser,
   authorize,
   aVerifier,
@@ -13,26 +14,16 @@ import {
 } from '../support/fixtures.ts';
 import { refresh, type AClient, type TestBrowser } from '../support/fixtures.ts';
 import { answerTo, expectErrorPage, follow, open, proceed, signInAt, stepOf, submit } from '../support/pages.ts';
+import { aResource } from '../support/oauth.ts';
 
 const NOTES = 'https://notes.example.test';
 let at: TestApp;
 let client: AClient;
 beforeAll(async () => {
   at = await testApp();
-  const scope = { claims: [], for_people: true, for_machines: false };
-  await at.deps.db
-    .insertInto('scopes')
-    .values([
-      { ...scope, name: 'notes:write', description: 'Write <b>your</b> notes' },
-      { ...scope, name: 'notes:raw', description: null },
-    ])
-    .execute();
-  const row = { name: null, client_id: null, access_token_format: null, access_token_ttl: null };
-  await at.deps.db
-    .insertInto('resources')
-    .values({ ...row, resource: NOTES, scope: [], access_token_signing_alg: null })
-    .execute();
-  at.deps.directory.clear();
+  await aScope(at, 'notes:write', { description: 'Write <b>your</b> notes', for_machines: false });
+  await aScope(at, 'notes:raw', { for_machines: false });
+  await aResource(at, NOTES);
   client = await aClient(at, {
     client_name: 'Notes <script>',
     client_uri: 'https://notes-app.example.test/about',
@@ -44,7 +35,7 @@ afterAll(() => at.close());
 const someone = async (): Promise<TestBrowser> => signIn(at, await aUser(at));
 const PKCE = { code_challenge: aVerifier().code_challenge, code_challenge_method: 'S256' };
 
-test('spec.md §What the service does 1: consent is obtained to a set of scopes, before any code', async () => {
+test('specification §What the service does 1: consent is obtained to a set of scopes, before any code', async () => {
   const page = await open(await someone(), client, { scope: 'openid email notes:write notes:raw offline_access' });
   expect(stepOf(page)).toBe('consent');
   const { body } = page.response;
@@ -65,7 +56,7 @@ test('RFC 6749 §4.1.2.1: Deny returns access_denied with state and iss, and not
   expect(stepOf(await open(browser, client))).toBe('consent');
 });
 
-test('decided: a consent is remembered: the same or fewer scopes do not ask again, a new one does and is marked', async () => {
+test('a consent is remembered: the same or fewer scopes do not ask again, a new one does and is marked', async () => {
   const browser = await someone();
   await authorize(browser, client, { scope: 'openid profile' });
   expect((await authorize(browser, client, { scope: 'openid profile' })).get('code')).not.toBeNull();
@@ -78,7 +69,7 @@ test('decided: a consent is remembered: the same or fewer scopes do not ask agai
   expect(answerTo(client, all.response)).toHaveProperty('code');
 });
 
-test('decided: consent is per person, per client and per resource', async () => {
+test('consent is per person, per client and per resource', async () => {
   const browser = await someone();
   await authorize(browser, client, { scope: 'openid' });
   expect(stepOf(await open(await someone(), client, { scope: 'openid' }))).toBe('consent');
@@ -103,7 +94,7 @@ test('RFC 8252 §8.6: a public native client is asked for every time, a public w
   expect(answerTo(spa, (await open(browser, spa, PKCE)).response)).toHaveProperty('code');
 });
 
-test('decided: skip_consent skips it, and a public native client cannot have it', async () => {
+test('skip_consent skips it, and a public native client cannot have it', async () => {
   const own = await aClient(at, { skip_consent: true });
   expect(answerTo(own, (await open(await someone(), own)).response)).toHaveProperty('code');
   const redirect_uris = ['com.example.app:/cb'];
@@ -112,7 +103,7 @@ test('decided: skip_consent skips it, and a public native client cannot have it'
   );
 });
 
-test('races: approved five times at once: one code, one consent, no 5xx', async () => {
+test('approved five times at once: one code, one consent, no 5xx', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   const page = await open(browser, client);
@@ -147,7 +138,7 @@ test('RFC 6749 §10.12: the page shown to one person cannot be approved in the n
   expect(now.response.body).toContain(bob.email);
 });
 
-test('pages: "Not you?" on the consent page: what the first person approved does not count for the next', async () => {
+test('"Not you?" on the consent page: what the first person approved does not count for the next', async () => {
   const browser = await someone();
   const bob = await aUser(at);
   const page = await open(browser, client);
@@ -162,7 +153,7 @@ test('pages: "Not you?" on the consent page: what the first person approved does
   expect(stepOf(await signInAt(browser, login, bob))).toBe('consent');
 });
 
-test('pages: after signing out in another tab, an old consent page approves nothing', async () => {
+test('after signing out in another tab, an old consent page approves nothing', async () => {
   const browser = await someone();
   const page = await open(browser, client);
   const logout = await browser.get('/logout');
@@ -171,7 +162,7 @@ test('pages: after signing out in another tab, an old consent page approves noth
   expect(stepOf(await follow(browser, await browser.get(page.url.replace('/consent', ''))))).toBe('login');
 });
 
-test('house rule: a consent outlives the grants made under it, also one that died of a replay', async () => {
+test('a consent outlives the grants made under it, also one that died of a replay', async () => {
   const user = await aUser(at);
   const { tokens, browser } = await someTokens(at, { client, user });
   expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(200);
@@ -180,7 +171,7 @@ test('house rule: a consent outlives the grants made under it, also one that die
   expect(answerTo(client, (await open(browser, client)).response)).toHaveProperty('code');
 });
 
-test('decided: consent and its refusal leave a row in the audit, with who, which client and what scope', async () => {
+test('consent and its refusal leave a row in the audit, with who, which client and what scope', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   await proceed(browser, await open(browser, client, { scope: 'openid' }), { action: 'deny' });

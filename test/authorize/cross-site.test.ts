@@ -47,7 +47,7 @@ test('OpenID Connect Core §3.1.2.1: with a session and consent, that GET answer
   });
 });
 
-test('decided: without a session it goes on like any request: sign-in, consent, code', async () => {
+test('without a session it goes on like any request: sign-in, consent, code', async () => {
   const browser = new TestBrowser(at);
   const page = await visit(browser, await post(client));
   expect(stepOf(page)).toBe('login');
@@ -66,7 +66,7 @@ test('OpenID Connect Core §3.1.2.1: prompt=none of a POST is decided by the GET
   expectErrorPage(await stranger.get(url));
 });
 
-test('contract: the first browser that opens it binds it, every other is refused', async () => {
+test('the first browser that opens it binds it, every other is refused', async () => {
   const url = await post(client);
   const first = new TestBrowser(at);
   expect(stepOf(await visit(first, url))).toBe('login');

@@ -218,6 +218,26 @@ describe('RFC 8628 §3.5: polling', () => {
   });
 });
 
+test('a device’s request that an older server stored, with an empty redirect_uri, goes on', async () => {
+  const { device_code, user_code } = await start();
+  const hub = (await enter(user_code)).headers.location!;
+  const stored = await at.deps.db
+    .selectFrom('interactions')
+    .select(['hash', 'request'])
+    .orderBy('created_at', 'desc')
+    .where('device_hash', 'is not', null)
+    .execute();
+  const { hash, request } = stored.find((row) => row.request.user_code === user_code)!;
+  expect(request).not.toHaveProperty('redirect_uri');
+  const older = JSON.stringify({ ...request, redirect_uri: '', response_mode: 'query' });
+  await at.deps.db.updateTable('interactions').set({ request: older }).where('hash', '=', hash).execute();
+  const page = (await browser.get(hub)).headers.location!;
+  const consent = await browser.get(page);
+  await browser.post(page, { action: 'approve', form_token: formTokenOf(consent) });
+  expect((await browser.get(hub)).headers.location).toContain('outcome=approved');
+  expect((await poll(device_code)).statusCode).toBe(200);
+});
+
 test('RFC 8628 §5.1: guessing user codes is slowed down, and ends', async () => {
   const guesser = await signIn(at, await aUser(at));
   for (let tries = 0; tries < 5; tries += 1) expect((await enter('BBBB-BBBB', guesser)).statusCode).toBe(400);

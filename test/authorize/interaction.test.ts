@@ -1,6 +1,7 @@
 /** A request in progress: whose it is, how often it is answered, how long it waits, and what two tabs do to each other. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { removeClient } from '../../src/clients/register.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import type { User } from '../../src/store/users.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
@@ -30,7 +31,7 @@ afterAll(() => at.close());
 
 const interactionOf = ({ url }: { url: string }): string => url.replace(/\/[a-z-]+(\?.*)?$/, '');
 
-test('spec.md §Endpoints 1: the user authenticates and consents on the authorization server’s own pages', async () => {
+test('specification §Endpoints 1: the user authenticates and consents on the authorization server’s own pages', async () => {
   const browser = new TestBrowser(at);
   const login = await open(browser, client);
   expect(login.url).toMatch(/^https:\/\/id\.example\.test\/interaction\/[\w-]+\/login$/);
@@ -42,7 +43,7 @@ test('spec.md §Endpoints 1: the user authenticates and consents on the authoriz
   expect(answerTo(client, response)).toMatchObject({ code: expect.any(String), state: 'a state' });
 });
 
-test('spec.md §What the service does 1: the client never receives the user’s credentials', async () => {
+test('specification §What the service does 1: the client never receives the user’s credentials', async () => {
   const browser = new TestBrowser(at);
   const answer = await submit(browser, await open(browser, firstParty), { username: ada.username, password: PASSWORD });
   expect(answer.statusCode).toBe(303);
@@ -52,7 +53,7 @@ test('spec.md §What the service does 1: the client never receives the user’s 
   expect(at.logged.join('')).not.toContain('correct horse');
 });
 
-test('contract: an interaction belongs to the browser that began it', async () => {
+test('an interaction belongs to the browser that began it', async () => {
   const page = await open(new TestBrowser(at), client);
   const stolen = [new TestBrowser(at), await signIn(at, ada)];
   for (const other of stolen) {
@@ -62,7 +63,7 @@ test('contract: an interaction belongs to the browser that began it', async () =
   }
 });
 
-test('contract: an interaction is answered once; the second time is an error page with a way back', async () => {
+test('an interaction is answered once; the second time is an error page with a way back', async () => {
   const browser = await signIn(at, ada);
   const page = await open(browser, client, { prompt: 'consent' });
   const first = await proceed(browser, page, { action: 'approve' });
@@ -89,7 +90,7 @@ test('ASVS 15.4.2: opened ten times at once, a finished interaction gives one co
   ).toBe(`302${' 400'.repeat(9)}`);
 });
 
-test('decided: after an hour an interaction has expired, and its page offers to start again at the client', async () => {
+test('after an hour an interaction has expired, and its page offers to start again at the client', async () => {
   const browser = await signIn(at, ada);
   const page = await open(browser, client, { prompt: 'consent' });
   at.clock.advance(3599);
@@ -112,7 +113,7 @@ test.each([
   '%00',
   '%27--',
   'a'.repeat(5000),
-])('pages: an interaction nobody knows (%s) is an error page', async (id) => {
+])('an interaction nobody knows (%s) is an error page', async (id) => {
   const browser = new TestBrowser(at);
   for (const path of ['', '/login', '/consent', '/select-account']) {
     expectErrorPage(await browser.get(`/interaction/${id}${path}`));
@@ -120,7 +121,7 @@ test.each([
   }
 });
 
-test('input: an interaction id that is no text at all is refused before any page', async () => {
+test('an interaction id that is no text at all is refused before any page', async () => {
   for (const url of ['/interaction/%zz/login', `/interaction/${'a'.repeat(7000)}`]) {
     const { statusCode, body, headers } = await at.app.inject({ url });
     expect([400, 414]).toContain(statusCode);
@@ -129,7 +130,7 @@ test('input: an interaction id that is no text at all is refused before any page
   }
 });
 
-test('pages: two tabs: signing in in one lets the other go on', async () => {
+test('two tabs: signing in in one lets the other go on', async () => {
   const browser = new TestBrowser(at);
   const one = await open(browser, client, { state: 'one', prompt: 'consent' });
   const two = await open(browser, firstParty, { state: 'two' });
@@ -140,7 +141,7 @@ test('pages: two tabs: signing in in one lets the other go on', async () => {
   expect(answerTo(client, response)).toMatchObject({ state: 'one' });
 });
 
-test('pages: the sign-in page of the other tab, reloaded or sent later, goes on as well', async () => {
+test('the sign-in page of the other tab, reloaded or sent later, goes on as well', async () => {
   const browser = new TestBrowser(at);
   const one = await open(browser, firstParty);
   const two = await open(browser, firstParty);
@@ -149,7 +150,7 @@ test('pages: the sign-in page of the other tab, reloaded or sent later, goes on 
   expect(answerTo(firstParty, (await signInAt(browser, two, ada)).response)).toHaveProperty('code');
 });
 
-test('races: a sign-in form sent five times at once signs in, and no answer is a 5xx', async () => {
+test('a sign-in form sent five times at once signs in, and no answer is a 5xx', async () => {
   const browser = new TestBrowser(at);
   const page = await open(browser, firstParty);
   const credentials = { username: ada.username, password: PASSWORD };
@@ -158,7 +159,7 @@ test('races: a sign-in form sent five times at once signs in, and no answer is a
   expect(answerTo(firstParty, await browser.get(interactionOf(page)))).toHaveProperty('code');
 });
 
-test('contract: Cancel on the sign-in page returns access_denied, with state and iss', async () => {
+test('Cancel on the sign-in page returns access_denied, with state and iss', async () => {
   const browser = new TestBrowser(at);
   const page = await open(browser, client);
   expect(page.response.body).toContain('id="login-cancel"');
@@ -167,7 +168,7 @@ test('contract: Cancel on the sign-in page returns access_denied, with state and
   expectErrorPage(await browser.get(page.url));
 });
 
-test('contract: a wrong password stays at its URL with 400, keeps the name, and the request is not lost', async () => {
+test('a wrong password stays at its URL with 400, keeps the name, and the request is not lost', async () => {
   const browser = new TestBrowser(at);
   const page = await open(browser, firstParty);
   const wrong = await submit(browser, page, { username: ada.username, password: 'not the password' });
@@ -181,7 +182,7 @@ test('contract: a wrong password stays at its URL with 400, keeps the name, and 
   expect(answerTo(firstParty, next.response)).toHaveProperty('code');
 });
 
-test('spec.md §Endpoints 5: GET is safe: a step’s page changes nothing, and one that is not due leads back', async () => {
+test('specification §Endpoints 5: GET is safe: a step’s page changes nothing, and one that is not due leads back', async () => {
   const browser = await signIn(at, ada);
   const page = await open(browser, client, { prompt: 'consent' });
   const [before] = await at.deps.db
@@ -203,18 +204,18 @@ test('spec.md §Endpoints 5: GET is safe: a step’s page changes nothing, and o
   expect(after).toEqual(before);
 });
 
-test('pages: when the client is gone meanwhile, the page says so and leads nowhere', async () => {
+test('when the client is gone meanwhile, the page says so and leads nowhere', async () => {
   const gone = await aClient(at, { client_uri: 'https://gone.example.test' });
   const browser = await signIn(at, ada);
   const page = await open(browser, gone);
-  await removeClient(at.deps, gone.client_id, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => removeClient(trx, gone.client_id, BY, at.clock.now()));
   at.deps.directory.clear();
   expectErrorPage(await browser.get(page.url));
   expectErrorPage(await submit(browser, page, { action: 'approve' }));
   expectErrorPage(await browser.get(authorizationUrl(browser.issuer, gone)));
 });
 
-test('decided: a form POST is answered 303 to our GET, whatever was pressed', async () => {
+test('a form POST is answered 303 to our GET, whatever was pressed', async () => {
   const browser = await signIn(at, ada);
   const page = await open(browser, client, { prompt: 'consent' });
   for (const action of ['', 'maybe', '__proto__', 'deny']) {

@@ -120,7 +120,7 @@ test('RFC 6749 §3.1: unknown parameters are ignored, empty ones are as if omitt
   expect((await browser.get(`/authorize?${reversed}`)).headers.location).toMatch(/\/interaction\/[\w-]+\/login$/);
 });
 
-test('spec.md §Endpoints 1: response_type, client_id and redirect_uri are required, everything else is optional', async () => {
+test('specification §Endpoints 1: response_type, client_id and redirect_uri are required, everything else is optional', async () => {
   const { client_id, redirect_uri } = client;
   const required = new URLSearchParams({ response_type: 'code', client_id, redirect_uri });
   const response = await new TestBrowser(at).get(`/authorize?${required.toString()}`);
@@ -133,7 +133,7 @@ test('RFC 6749 §3.1: an error for a request without state carries none', async 
   expect(Object.keys(answerTo(client, response)).toSorted()).toEqual(['error', 'error_description', 'iss']);
 });
 
-test('input: no value of any parameter makes a 5xx, or leads anywhere but to the client or to us', async () => {
+test('no value of any parameter makes a 5xx, or leads anywhere but to the client or to us', async () => {
   const names = [
     'response_type',
     'client_id',
@@ -181,7 +181,7 @@ test('input: no value of any parameter makes a 5xx, or leads anywhere but to the
   }
 });
 
-test('input: 60 KiB of one character in a parameter are answered with 100 ms of work at most', async () => {
+test('60 KiB of one character in a parameter are answered with 100 ms of work at most', async () => {
   for (const name of [
     'client_id',
     'redirect_uri',
@@ -217,7 +217,7 @@ test.each([
   'application/x-www-form-urlencoded;charset=utf-7',
   'application/x-www-form-urlencoded, text/plain',
   'application/x-www-form-urlencodedx',
-])('input: a POST of %s is refused, never read as an empty form', async (type) => {
+])('a POST of %s is refused, never read as an empty form', async (type) => {
   const payload = type === 'application/json' ? JSON.stringify({ client_id: client.client_id }) : query();
   const headers = { 'content-type': type, accept: 'text/html' };
   const response = await at.app.inject({ method: 'POST', url: '/authorize', headers, payload });
@@ -235,7 +235,7 @@ test.each(['application/x-www-form-urlencoded', 'APPLICATION/X-WWW-FORM-URLENCOD
   },
 );
 
-test('input: a POST without content type, or with more than 64 KiB, is refused on a page', async () => {
+test('a POST without content type, or with more than 64 KiB, is refused on a page', async () => {
   const headers = { accept: 'text/html' };
   expectErrorPage(await at.app.inject({ method: 'POST', url: '/authorize', headers }));
   const big = await crossSitePost(at, '/authorize', query({}, `&foo=${long(65_536)}`));

@@ -33,7 +33,7 @@ const send = (client: AClient, parameters: Record<string, string | undefined>) =
 const refusalOf = async (client: AClient, parameters: Record<string, string | undefined>) =>
   answerTo(client, (await send(client, parameters)).response);
 
-test('spec.md §Authentication 3: a public client sends code_challenge with S256 and goes on', async () => {
+test('specification §Authentication 3: a public client sends code_challenge with S256 and goes on', async () => {
   expect(stepOf(await send(spa, S256))).toBe('login');
 });
 
@@ -42,7 +42,7 @@ test('RFC 7636 §4.4.1: a public client without code_challenge gets invalid_requ
   expect(await refusalOf(spa, { code_challenge: '' })).toMatchObject({ error: 'invalid_request' });
 });
 
-test('spec.md §What the service does 4: a confidential client goes with or without PKCE', async () => {
+test('specification §What the service does 4: a confidential client goes with or without PKCE', async () => {
   expect(stepOf(await send(web, {}))).toBe('login');
   expect(stepOf(await send(web, S256))).toBe('login');
 });
@@ -67,13 +67,13 @@ test.each<[what: string, parameters: Record<string, string | undefined>]>([
   }
 });
 
-test('decided: a client with require_pkce needs it, confidential or not', async () => {
+test('a client with require_pkce needs it, confidential or not', async () => {
   const strict = await aClient(at, { require_pkce: true });
   expect(await refusalOf(strict, {})).toMatchObject({ error: 'invalid_request' });
   expect(stepOf(await send(strict, S256))).toBe('login');
 });
 
-test('decided: with REQUIRE_PKCE=all every client needs it', async () => {
+test('with REQUIRE_PKCE=all every client needs it', async () => {
   const app = await buildApp({ ...at.deps, config: configWith(at.deps.config, { REQUIRE_PKCE: 'all' }) });
   try {
     const { pathname, search } = new URL(authorizationUrl('https://id.example.test', web));
@@ -87,7 +87,7 @@ test('decided: with REQUIRE_PKCE=all every client needs it', async () => {
   }
 });
 
-test('spec.md §Authorization code: the challenge is stored with the code, and only its verifier opens it', async () => {
+test('specification §Authorization code: the challenge is stored with the code, and only its verifier opens it', async () => {
   const code = await anAuthorizationCode(at, { client: web });
   const row = await at.deps.db
     .selectFrom('authorization_codes')

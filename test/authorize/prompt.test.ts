@@ -135,7 +135,7 @@ test('OpenID Connect Core §3.1.2.1: prompt=select_account shows who is signed i
   expect(answerOf(await proceed(browser, page, { account: ada.sub }))).toHaveProperty('code');
 });
 
-test('pages: another account can be chosen, and only a sign-in from then on counts', async () => {
+test('another account can be chosen, and only a sign-in from then on counts', async () => {
   const page = await open(browser, firstParty, { prompt: 'select_account' });
   at.clock.advance(1);
   const login = await proceed(browser, page, { action: 'another' });
@@ -146,12 +146,12 @@ test('pages: another account can be chosen, and only a sign-in from then on coun
   expect((await idTokenOf(answer))['sub']).toBe(bob.sub);
 });
 
-test('pages: Cancel on the account chooser returns access_denied', async () => {
+test('Cancel on the account chooser returns access_denied', async () => {
   const page = await open(browser, firstParty, { prompt: 'select_account' });
   expect(answerOf(await proceed(browser, page, { action: 'cancel' }))).toMatchObject({ error: 'access_denied' });
 });
 
-test('pages: a button that does not exist decides nothing', async () => {
+test('a button that does not exist decides nothing', async () => {
   const page = await open(browser, firstParty, { prompt: 'select_account' });
   expect(stepOf(await proceed(browser, page, { action: 'toString' }))).toBe('select-account');
 });
@@ -219,7 +219,7 @@ test('RFC 9068 §5: an access token, a forged or a foreign token is no id_token_
   }
 });
 
-test('pages: "Not Ada?" shows the sign-in page of a stranger, and changes nothing yet', async () => {
+test('"Not Ada?" shows the sign-in page of a stranger, and changes nothing yet', async () => {
   const page = await open(browser, firstParty, { prompt: 'login' });
   expect(page.response.body).toContain(`${page.url}?switch`);
   const blank = await browser.get(`${page.url}?switch`);

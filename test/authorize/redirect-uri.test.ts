@@ -35,7 +35,7 @@ async function expectRefused(client: AClient, redirect_uri: string): Promise<voi
 }
 
 test.each(['https://app.example.test/callback', 'https://app.example.test/cb?x=1', 'http://localhost:8080/cb'])(
-  'spec.md §Client, §Endpoints 1: a client has one or more redirect URIs, and each is taken as registered: %s',
+  'specification §Client, §Endpoints 1: a client has one or more redirect URIs, and each is taken as registered: %s',
   async (redirect_uri) => {
     expect(stepOf(await open(new TestBrowser(at), web, { ...PKCE, redirect_uri }))).toBe('login');
   },
@@ -89,7 +89,7 @@ test.each([
   'javascript:alert(1)//https://app.example.test/callback',
   'data:text/html,https://app.example.test/callback',
 ])(
-  'spec.md §Authentication 5, §Errors: redirect_uri is compared by exact string: %s is refused',
+  'specification §Authentication 5, §Errors: redirect_uri is compared by exact string: %s is refused',
   async (redirect_uri) => {
     await expectRefused(web, redirect_uri);
   },
@@ -165,12 +165,12 @@ test('RFC 8252 §7.3: a web client has no such exception', async () => {
   await expectRefused(loopback, 'http://127.0.0.1:3001/cb');
 });
 
-test('spec.md §Errors: one client’s redirect_uri is not another’s', async () => {
+test('specification §Errors: one client’s redirect_uri is not another’s', async () => {
   await expectRefused(native, web.redirect_uri);
   await expectRefused(web, native.redirect_uri);
 });
 
-test('decided: outside development the page does not tell what is registered', async () => {
+test('outside development the page does not tell what is registered', async () => {
   const page = await new TestBrowser(at).get(url(web, 'https://evil.example.test/"><script>'));
   expect(page.body).not.toContain('https://app.example.test/callback');
   expect(page.body).not.toContain('"><script>');

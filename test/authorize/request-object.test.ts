@@ -352,7 +352,7 @@ describe.each(bad)('RFC 9101 §6, §10: %s', (_what, fields) => {
   });
 });
 
-describe('input: parameters beside an object', () => {
+describe('parameters beside an object', () => {
   test.each<[what: string, text: (request: string) => string]>([
     ['request repeated', (request) => `&request=${request}&request=${request}`],
     ['request repeated, empty', (request) => `&request=${request}&request=`],

@@ -5,7 +5,16 @@ import * as jose from 'jose';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ClientMetadataInput } from '../../src/protocol/client-metadata.ts';
 import { testApp, type TestApp } from '../support/app.ts';
-import { aClient, aUser, credentials, postForm, signIn, type AClient, type TestBrowser } from '../support/fixtures.ts';
+import {
+  type AClient,
+  aClient,
+  asOfBefore,
+  aUser,
+  credentials,
+  postForm,
+  signIn,
+  type TestBrowser,
+} from '../support/fixtures.ts';
 import { REDIRECT_URI } from '../support/fixtures.ts';
 import { answerTo, expectErrorPage } from '../support/pages.ts';
 
@@ -155,12 +164,7 @@ test.each<[what: string, error: string, answer: () => RequestListener]>([
 
 test('a client that registered itself cannot make us fetch from inside our network', async () => {
   const own = await aPublisher({ request_uris: [uri] });
-  await at.deps.db
-    .updateTable('clients')
-    .set({ registered_by: 'self' })
-    .where('client_id', '=', own.client_id)
-    .execute();
-  at.deps.directory.clear();
+  await asOfBefore(at, own, { registered_by: 'self' });
   expectErrorPage(await open(uri, own), 'invalid_request_uri');
   expect(fetched).toEqual([]);
   // Nor does it get what was fetched for one whom an operator vouches for.

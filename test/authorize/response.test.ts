@@ -35,14 +35,14 @@ const codes = async (): Promise<number> => {
   return Number(count);
 };
 
-test('spec.md §Endpoints 1: on success answers 302 to the redirect_uri with code and the state received', async () => {
+test('specification §Endpoints 1: on success answers 302 to the redirect_uri with code and the state received', async () => {
   const response = await browser.get(authorizationUrl(ISSUER, client, { state: 'xyz' }));
   const answer = answerTo(client, response, 302);
   expect(answer).toEqual({ code: expect.stringMatching(/^[0-9a-z]+_[\w-]{43}$/), state: 'xyz', iss: ISSUER });
   expect(response.body).toBe('');
 });
 
-test('spec.md §Endpoints 1: without state none comes back', async () => {
+test('specification §Endpoints 1: without state none comes back', async () => {
   const answer = answerTo(client, await browser.get(authorizationUrl(ISSUER, client, { state: undefined })));
   expect(Object.keys(answer).toSorted()).toEqual(['code', 'iss']);
 });
@@ -56,7 +56,7 @@ test.each([
   ['tabs and spaces', ' \t leading and trailing  '],
   ['JSON', '{"return":"https://evil.example.test/","n":[1,2]}'],
   ['what looks encoded', '%0d%0a%00%252F'],
-])('spec.md §Endpoints 1: state is returned unchanged: %s', async (_what, state) => {
+])('specification §Endpoints 1: state is returned unchanged: %s', async (_what, state) => {
   const success = await browser.get(authorizationUrl(ISSUER, client, { state }));
   expect(success.headers.location).toMatch(/^[\x21-\x7E]+$/);
   expect(success.headers['set-cookie']).toBeUndefined();
@@ -75,7 +75,7 @@ test.each([
   'none',
   'code code',
 ])(
-  'spec.md §What the service does 4: the implicit flow is not offered: response_type=%s gives no token',
+  'specification §What the service does 4: the implicit flow is not offered: response_type=%s gives no token',
   async (response_type) => {
     const response = await browser.get(authorizationUrl(ISSUER, client, { response_type, nonce: 'n' }));
     expect(answerTo(client, response)).toMatchObject({ error: 'unsupported_response_type', state: 'a state' });
@@ -84,7 +84,7 @@ test.each([
 );
 
 test.each(['fragment', 'fragment.jwt', 'query.jwt', 'web_message', 'QUERY', 'query form_post'])(
-  'spec.md §What the service does 4: nothing travels in a fragment: response_mode=%s is refused, by query',
+  'specification §What the service does 4: nothing travels in a fragment: response_mode=%s is refused, by query',
   async (response_mode) => {
     const response = await browser.get(authorizationUrl(ISSUER, client, { response_mode }));
     expect(answerTo(client, response)).toMatchObject({ error: 'invalid_request', state: 'a state', iss: ISSUER });
@@ -174,7 +174,7 @@ test.each(['PUT', 'DELETE', 'PATCH', 'HEAD', 'TRACE'] as const)(
   },
 );
 
-test('input: X-HTTP-Method-Override is nobody’s business', async () => {
+test('X-HTTP-Method-Override is nobody’s business', async () => {
   const headers = { 'x-http-method-override': 'DELETE', 'x-method-override': 'POST' };
   expect((await browser.get(authorizationUrl(ISSUER, client), headers)).headers.location).toContain('code=');
 });
@@ -201,7 +201,7 @@ test('RFC 9700 §4.12: a POST that is refused goes on by 303, never 307 or 308',
   });
 });
 
-test('decided: redirects name the issuer’s host, whatever Host or X-Forwarded-Host says', async () => {
+test('redirects name the issuer’s host, whatever Host or X-Forwarded-Host says', async () => {
   const hostile = {
     host: 'evil.example.test',
     'x-forwarded-host': 'evil.example.test',
@@ -216,7 +216,7 @@ test('decided: redirects name the issuer’s host, whatever Host or X-Forwarded-
   expect(page.body).not.toContain('evil.example.test');
 });
 
-test('contract: at another name of the host the cookie would be lost, so the first page at the issuer binds', async () => {
+test('at another name of the host the cookie would be lost, so the first page at the issuer binds', async () => {
   const anonymous = new TestBrowser(at);
   const elsewhere = await anonymous.get(authorizationUrl(ISSUER, client), { host: '127.0.0.1' });
   expect(elsewhere.headers['set-cookie']).toBeUndefined();

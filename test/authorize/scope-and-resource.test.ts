@@ -1,9 +1,10 @@
 /** What a request may ask for: scopes and resources. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testApp, type TestApp } from '../support/app.ts';
-import { aClient, anAuthorizationCode, authorizationUrl, aUser, redeem, signIn } from '../support/fixtures.ts';
+import { aClient, anAuthorizationCode, aScope, aUser, authorizationUrl, redeem, signIn } from '../support/fixtures.ts';
 import type { AClient, TestBrowser, Tokens } from '../support/fixtures.ts';
 import { answerTo, open } from '../support/pages.ts';
+import { aResource } from '../support/oauth.ts';
 
 const NOTES = 'https://notes.example.test';
 
@@ -12,20 +13,9 @@ let client: AClient;
 let browser: TestBrowser;
 beforeAll(async () => {
   at = await testApp();
-  const row = { description: null, claims: [] };
-  await at.deps.db
-    .insertInto('scopes')
-    .values([
-      { ...row, name: 'notes:read', for_people: true, for_machines: true },
-      { ...row, name: 'jobs:run', for_people: false, for_machines: true },
-    ])
-    .execute();
-  const resource = { name: null, client_id: null, access_token_format: null, access_token_ttl: null };
-  await at.deps.db
-    .insertInto('resources')
-    .values({ ...resource, resource: NOTES, scope: ['notes:read'], access_token_signing_alg: null })
-    .execute();
-  at.deps.directory.clear();
+  await aScope(at, 'notes:read');
+  await aScope(at, 'jobs:run', { for_people: false });
+  await aResource(at, NOTES, { scope: ['notes:read'] });
   client = await aClient(at, {
     skip_consent: true,
     scope: 'openid profile notes:read jobs:run offline_access unknown',
@@ -66,18 +56,18 @@ test.each(['email', 'never:heard:of', 'jobs:run', 'OPENID', 'openid,profile'])(
   },
 );
 
-test('spec.md §Endpoints 1: scope is optional: without it come the registered ones but openid and offline_access', async () => {
+test('specification §Endpoints 1: scope is optional: without it come the registered ones but openid and offline_access', async () => {
   const tokens = await tokensFor({ scope: undefined });
   expect(tokens.scope).toBe('profile notes:read');
   expect(tokens).not.toHaveProperty('id_token');
 });
 
-test('decided: without scope, a client registered for nothing else gets invalid_scope', async () => {
+test('without scope, a client registered for nothing else gets invalid_scope', async () => {
   const narrow = await aClient(at, { scope: 'openid offline_access' });
   expect(await refusalFor({ scope: undefined }, narrow)).toMatchObject({ error: 'invalid_scope' });
 });
 
-test('spec.md §Scope: scopes are joined by a space, percent-encoded in the URL', async () => {
+test('specification §Scope: scopes are joined by a space, percent-encoded in the URL', async () => {
   const url = authorizationUrl(browser.issuer, client).replace('openid+profile+email', 'openid%20notes%3Aread');
   expect(url).toContain('scope=openid%20notes%3Aread');
   const { code } = answerTo(client, await browser.get(url));
@@ -87,12 +77,12 @@ test('spec.md §Scope: scopes are joined by a space, percent-encoded in the URL'
   expect(tokens.json<Tokens>().scope).toBe('openid notes:read');
 });
 
-test('spec.md §What the service does 5: identity comes with the scope openid only', async () => {
+test('specification §What the service does 5: identity comes with the scope openid only', async () => {
   expect(await tokensFor({ scope: 'openid', nonce: 'n' })).toHaveProperty('id_token');
   expect(await tokensFor({ scope: 'profile', nonce: 'n' })).not.toHaveProperty('id_token');
 });
 
-test('spec.md §Endpoints 1: nonce is echoed in the ID token, and only when it was sent', async () => {
+test('specification §Endpoints 1: nonce is echoed in the ID token, and only when it was sent', async () => {
   const claimsOf = ({ id_token }: Tokens) =>
     JSON.parse(Buffer.from(id_token.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>;
   const nonce = 'n-0S6_WzA2Mj "Ω" &=';

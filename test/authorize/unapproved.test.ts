@@ -4,18 +4,19 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { setClientDisabled } from '../../src/clients/disabling.ts';
 import type { User } from '../../src/store/users.ts';
 import * as consents from '../../src/store/consents.ts';
-import { transact } from '../../src/store/db.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
+  type AClient,
   aClient,
   aUser,
   authorizationUrl,
   authorize,
   BY,
+  changeClient,
   signIn,
   someTokens,
   TestBrowser,
-  type AClient,
 } from '../support/fixtures.ts';
 import { answerTo, crossSitePost, expectErrorPage, follow, open, proceed, signInAt, submit } from '../support/pages.ts';
 
@@ -160,7 +161,7 @@ test('OpenID Connect Core §4: /initiate leads to a client that somebody here ha
   expect((await authorize(browser, started)).get('code')).toBeTruthy();
   expect((await browser.get(url)).headers.location).toBe(there);
   expectErrorPage(await new TestBrowser(at).get(url), 'access_denied');
-  await setClientDisabled(at.deps, started.client_id, true, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => setClientDisabled(trx, started.client_id, true, BY, at.clock.now()));
   at.deps.directory.clear();
   expectErrorPage(await browser.get(url));
 });
@@ -200,12 +201,7 @@ test('RP-Initiated Logout §3: where nobody signs out, an ID token of a client t
 
 test('an operator who lets a client skip consent has approved it', async () => {
   const skipped = await aStranger();
-  await at.deps.db
-    .updateTable('clients')
-    .set({ skip_consent: true })
-    .where('client_id', '=', skipped.client_id)
-    .execute();
-  at.deps.directory.clear();
+  await changeClient(at, skipped, { skip_consent: true });
   const response = await browser.get(authorizationUrl(ISSUER, skipped, { scope: 'nothing' }));
   expect(answerTo(skipped, response)).toMatchObject({ error: 'invalid_scope' });
 });

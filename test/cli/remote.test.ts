@@ -53,7 +53,7 @@ const onDatabase: Process['open'] = (work) =>
   work({ deps: at.deps, migrate: async () => [], place: '', secretFile: '', machineTime: at.clock.now });
 const never = (): Promise<never> => Promise.reject(new Error('nothing may be opened'));
 
-interface Said {
+interface Printed {
   code: number | undefined;
   out: string;
   err: string;
@@ -62,15 +62,15 @@ interface Said {
   json: any;
 }
 
-async function command(args: readonly string[], process_: Partial<Process>): Promise<Said> {
+async function command(args: readonly string[], process_: Partial<Process>): Promise<Printed> {
   stdout = stderr = '';
   const reach = { ...nobody, now: at.clock.now, random: at.deps.random };
   const code = await run(args, { start: never, open: never, reach, ...process_ });
   const json: unknown = args.includes('--json') && stdout !== '' ? JSON.parse(stdout) : undefined;
   return { code, out: stdout, err: stderr, json };
 }
-const here = (...args: string[]): Promise<Said> => command(args, { open: onDatabase });
-const elsewhere = (args: readonly string[], fetch: Fetch = network): Promise<Said> =>
+const here = (...args: string[]): Promise<Printed> => command(args, { open: onDatabase });
+const elsewhere = (args: readonly string[], fetch: Fetch = network): Promise<Printed> =>
   command([...args, '--url', issuer], { reach: { ...nobody, now: at.clock.now, random: at.deps.random, fetch } });
 
 /** A client of the admin API with these scopes; its credentials in the environment. */
@@ -81,9 +81,10 @@ async function asClient(scope?: string): Promise<void> {
   vi.stubEnv('POSTERN_CLIENT_SECRET', made.json.client_secret);
 }
 
-test('decided: a command names only operations that the API has', () => {
+test('a command names only operations that the API has', () => {
   const folder = join(import.meta.dirname, '../../src/cli');
-  const text = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  const text = files.map((file) => readFileSync(join(folder, file), 'utf8'));
   const named = text.join('').matchAll(/\.call\(\s*'([A-Z]+ \/[^']*)'|\((?:to|api), '([A-Z]+ \/[^']*)'/g);
   const used = new Set([...named].map(([, one, other]) => one ?? other!));
   const known = new Set(operations.map(({ method, path }) => `${method} ${path}`));
@@ -94,7 +95,7 @@ test('decided: a command names only operations that the API has', () => {
   expect([...subjects].filter((subject) => !spoken.has(subject))).toEqual([]);
 });
 
-test('decided: --preset admin makes a client with every scope of the API, and says how it gets a token', async () => {
+test('--preset admin makes a client with every scope of the API, and says how it gets a token', async () => {
   const made = await here('clients', 'create', '--preset', 'admin', '--name', 'Ops');
   expect(made.out).toMatch(/^scope +clients:read clients:write users:read .*settings:write$/m);
   expect(made.err).not.toContain('does not exist yet');
@@ -240,7 +241,7 @@ describe('with every scope', () => {
     expect(tries).toBe(3);
   });
 
-  test.each(['..', '.', ''])('input: the id %j leads nowhere else', async (id) => {
+  test.each(['..', '.', ''])('the id %j leads nowhere else', async (id) => {
     const paths: string[] = [];
     const watched: Fetch = (url, init) => (paths.push(new URL(url).pathname), network(url, init));
     expect((await elsewhere(['clients', 'delete', id], watched)).code).toBe(3);
@@ -300,7 +301,7 @@ describe('what does not work', () => {
     ['nonsense', 2, /must be the issuer/],
     ['https://me:pw@id.example.test', 2, /the issuer and nothing more/],
     ['https://nobody.example.test', 1, /cannot be reached: no route to nobody\.example\.test/],
-  ])('input: --url %s', async (url, code, said) => {
+  ])('--url %s', async (url, code, said) => {
     vi.stubEnv('POSTERN_TOKEN', 'a-token');
     vi.stubEnv('POSTERN_URL', issuer);
     const answer = await command(['clients', 'list', '--url', url], { reach: { ...nobody, fetch: network } });

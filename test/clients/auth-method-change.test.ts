@@ -1,22 +1,22 @@
 /** Another token_endpoint_auth_method: what proved the client before proves nothing, and nothing is had for less proof. */
+import { createHash } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { updateClient } from '../../src/clients/register.ts';
 import type { ClientMetadataInput } from '../../src/protocol/client-metadata.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
+  type AClient,
   aClient,
   aDevice,
-  aUser,
   anApprovedDeviceCode,
   anAuthorizationCode,
-  BY,
+  aUser,
+  changeClient,
   credentials,
   postForm,
   redeem,
   refresh,
   someTokens,
-  type AClient,
   type Tokens,
 } from '../support/fixtures.ts';
 
@@ -28,9 +28,8 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-const change = async ({ client_id }: AClient, changes: Partial<ClientMetadataInput>): Promise<void> => {
-  await updateClient(at.deps, client_id, changes, BY, at.clock.now());
-  at.deps.directory.clear();
+const change = async (client: AClient, changes: Partial<ClientMetadataInput>): Promise<void> => {
+  await changeClient(at, client, changes);
 };
 const toPublic = (client: AClient): Promise<void> => change(client, { token_endpoint_auth_method: 'none' });
 const toSecret = (client: AClient): Promise<void> =>
@@ -122,8 +121,11 @@ test('ASVS 10.4.10: a secret dies when the client goes over to another method, a
   await toPublic(client);
   await toSecret(client);
   expect((await service()).statusCode).toBe(401);
-  const secrets = at.deps.db.selectFrom('client_secrets').selectAll().where('client_id', '=', client.client_id);
-  expect(await secrets.execute()).toEqual([]);
+  const secrets = at.deps.db.selectFrom('client_secrets').select('hash').where('client_id', '=', client.client_id);
+  const dead = createHash('sha256').update(client.client_secret).digest();
+  // It has been given another instead.
+  const [another, ...more] = await secrets.execute();
+  expect([another?.hash.equals(dead), more]).toEqual([false, []]);
 });
 
 test('RFC 7592 §2.2: so it is for a client that replaces itself: changed back, it gets another secret', async () => {

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-test('races: who is looking something up while it is cleared is answered, and what was read then is not kept', async () => {
+test('who is looking something up while it is cleared is answered, and what was read then is not kept', async () => {
   const { deps } = at;
   const { client_id } = await aClient(at, { client_name: 'Before' });
   deps.directory.clear();

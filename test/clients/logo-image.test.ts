@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { factsOf } from '../../src/clients/logo-image.ts';
+import { readImage } from '../../src/clients/logo-image.ts';
 import { GIF, JPEG, PNG, pngOf, WEBPS } from '../support/images.ts';
 
 test.each<[string, Buffer, number, number]>([
@@ -9,8 +9,8 @@ test.each<[string, Buffer, number, number]>([
   ['image/gif', GIF, 2, 3],
   ['image/jpeg', JPEG, 5, 4],
   ...WEBPS.map((image): [string, Buffer, number, number] => ['image/webp', image, 6, 7]),
-])('decided: an image is what its bytes say: %s', (media_type, image, width, height) => {
-  expect(factsOf(image)).toEqual({ media_type, width, height });
+])('an image is what its bytes say: %s', (media_type, image, width, height) => {
+  expect(readImage(image)).toEqual({ media_type, width, height });
 });
 
 test.each([
@@ -19,17 +19,17 @@ test.each([
   ['nothing', ''],
   ['a name and no more', 'GIF89a'],
   ['another RIFF file', `RIFF\0\0\0\0WAVEfmt ${'\0'.repeat(30)}`],
-])('decided: %s is no logo', (_what, text) => {
-  expect(factsOf(Buffer.from(text, 'latin1'))).toBeUndefined();
+])('%s is no logo', (_what, text) => {
+  expect(readImage(Buffer.from(text, 'latin1'))).toBeUndefined();
 });
 
-test('input: an image cut off anywhere, or continued with noise, is read without harm', () => {
+test('an image cut off anywhere, or continued with noise, is read without harm', () => {
   for (const image of [PNG, GIF, JPEG, ...WEBPS]) {
     for (let length = 0; length <= image.length; length += 1) {
       const start = image.subarray(0, length);
-      expect(() => factsOf(start)).not.toThrow();
-      expect(() => factsOf(Buffer.concat([start, randomBytes(64)]))).not.toThrow();
+      expect(() => readImage(start)).not.toThrow();
+      expect(() => readImage(Buffer.concat([start, randomBytes(64)]))).not.toThrow();
     }
   }
-  expect(factsOf(Buffer.concat([JPEG.subarray(0, 3), Buffer.alloc(60_000, 0xff)]))).toBeUndefined();
+  expect(readImage(Buffer.concat([JPEG.subarray(0, 3), Buffer.alloc(60_000, 0xff)]))).toBeUndefined();
 });

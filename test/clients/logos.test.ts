@@ -3,9 +3,10 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fetchLogos } from '../../src/clients/logos.ts';
-import { removeClient, updateClient } from '../../src/clients/register.ts';
+import { removeClient } from '../../src/clients/register.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import { testApp, type TestApp } from '../support/app.ts';
-import { aClient, aUser, authorizationUrl, BY, signIn, type AClient } from '../support/fixtures.ts';
+import { type AClient, aClient, aUser, authorizationUrl, BY, changeClient, signIn } from '../support/fixtures.ts';
 import { GIF, PNG, pngOf } from '../support/images.ts';
 
 let at: TestApp;
@@ -43,8 +44,7 @@ beforeEach(async () => {
 const fetchAll = async (): Promise<void> => {
   while ((await fetchLogos(at.deps)) > 0);
 };
-const update = (client: AClient, logo_uri: string | undefined) =>
-  updateClient(at.deps, client.client_id, { logo_uri }, BY, at.clock.now());
+const update = (client: AClient, logo_uri: string | undefined) => changeClient(at, client, { logo_uri });
 const rowOf = (table: 'clients' | 'client_logos', { client_id }: Pick<AClient, 'client_id'>) =>
   at.deps.db.selectFrom(table).selectAll().where('client_id', '=', client_id).executeTakeFirst();
 const hashOf = (image: Buffer): string => createHash('sha256').update(image).digest('base64url');
@@ -58,7 +58,7 @@ async function consentPageOf(client: AClient): Promise<string> {
   return (await browser.get(page.headers.location!)).body;
 }
 
-describe('decided: a logo is shown only once we fetched it, and by us', () => {
+describe('a logo is shown only once we fetched it, and by us', () => {
   test('registered, fetched beside requests, and served with what keeps it a picture', async () => {
     const client = await aClient(at, { logo_uri: `${origin}/logo.png` });
     expect(hits).toBe(0);
@@ -79,7 +79,7 @@ describe('decided: a logo is shown only once we fetched it, and by us', () => {
       'cross-origin-resource-policy': 'same-origin',
     });
     expect(logo.headers).not.toHaveProperty('set-cookie');
-    await removeClient(at.deps, client.client_id, BY, at.clock.now());
+    await transact(at.deps.db, (trx) => removeClient(trx, client.client_id, BY, at.clock.now()));
     expect((await at.app.inject(`/logo/${hashOf(PNG)}`)).statusCode).toBe(404);
   });
 
@@ -106,7 +106,7 @@ describe('decided: a logo is shown only once we fetched it, and by us', () => {
     expect([await shownOf(client), await rowOf('client_logos', client)]).toEqual([null, undefined]);
   });
 
-  test('races: what was fetched for an address that the client left meanwhile is not kept', async () => {
+  test('what was fetched for an address that the client left meanwhile is not kept', async () => {
     const client = await aClient(at, { logo_uri: `${origin}/old` });
     answer = (request, response) => {
       void update(client, `${origin}/new`).then(() => picture(PNG)(request, response));
@@ -146,7 +146,7 @@ describe('decided: a logo is shown only once we fetched it, and by us', () => {
   });
 });
 
-describe('input: what is no logo is not kept', () => {
+describe('what is no logo is not kept', () => {
   const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>');
   test.each<[string, RequestListener]>([
     ['an SVG', picture(svg, 'image/svg+xml')],

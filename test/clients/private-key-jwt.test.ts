@@ -285,7 +285,7 @@ describe('keys that the client publishes (jwks_uri)', () => {
     await app.close();
   });
 
-  test('decided: what an operator had fetched from a private address is no stranger’s, though kept', async () => {
+  test('what an operator had fetched from a private address is no stranger’s, though kept', async () => {
     const app = await testApp({ clock: at.clock, config: { OUTBOUND_ALLOW: [host], REGISTRATION: 'open' } });
     const key = await aKey('shared');
     published = [key.jwk];

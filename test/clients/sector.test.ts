@@ -2,22 +2,22 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { updateClient } from '../../src/clients/register.ts';
 import { deliverNotices } from '../../src/sessions/notices.ts';
 import { clientMetadata, type ClientMetadataInput } from '../../src/protocol/client-metadata.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aNetwork } from '../support/encryption.ts';
 import {
+  type AClient,
   aClient,
+  asOfBefore,
   aUser,
-  BY,
+  changeClient,
   credentials,
   formTokenOf,
   postForm,
   signIn,
   someTokens,
   userinfo,
-  type AClient,
 } from '../support/fixtures.ts';
 
 const A = 'https://a.example.test/callback';
@@ -82,7 +82,7 @@ test.each<[what: string, metadata: ClientMetadataInput, refused: boolean]>([
   expect(clientMetadata.safeParse(metadata).success).toBe(true);
 });
 
-test('decided: a stranger who names others’ redirect URIs is told nobody’s subjects by the device flow', async () => {
+test('a stranger who names others’ redirect URIs is told nobody’s subjects by the device flow', async () => {
   documents[SECTOR] = [A, B];
   const device = 'urn:ietf:params:oauth:grant-type:device_code';
   for (const document of [
@@ -111,7 +111,7 @@ test('decided: a stranger who names others’ redirect URIs is told nobody’s s
   expect(changed.json()).toMatchObject({ error: 'invalid_client_metadata' });
 });
 
-test('decided: a sector is named by JSON, not by a page that happens to read like it', async () => {
+test('a sector is named by JSON, not by a page that happens to read like it', async () => {
   const served = aNetwork({ [SECTOR]: [A, B] });
   for (const [media_type, status] of [
     ['text/html', 400],
@@ -179,8 +179,7 @@ test('an operator’s change is checked alike, and may leave the sector', async 
     subject_type: 'pairwise',
     sector_identifier_uri: SECTOR,
   });
-  const update = (changes: Partial<ClientMetadataInput>) =>
-    updateClient(at.deps, client_id, changes, BY, at.clock.now());
+  const update = (changes: Partial<ClientMetadataInput>) => changeClient(at, { client_id }, changes);
   await expect(update({ redirect_uris: [A, B] })).rejects.toThrow(`does not list ${B}`);
   documents[SECTOR] = undefined;
   expect(await update({ client_name: 'Renamed' })).toMatchObject({ client_name: 'Renamed' });
@@ -250,8 +249,7 @@ describe('OpenID Connect Core §8.1: who registers itself proves its sector', ()
     expect(await notices.execute()).toMatchObject([{ sector: 'sector.example.test', attempts: 0 }]);
     // As a server of before this rule could still write it.
     const moved = { backchannel_logout_uri: EVIL, sector_identifier_uri: null, redirect_uris: [EVIL] };
-    await at.deps.db.updateTable('clients').set(moved).where('client_id', '=', asClient(made).client_id).execute();
-    at.deps.directory.clear();
+    await asOfBefore(at, asClient(made), moved);
     const before = network.asked.length;
     await deliverNotices(at.deps);
     expect(network.asked.slice(before)).toEqual([]);

@@ -156,7 +156,7 @@ describe('RFC 7591 §2.3: software statements', () => {
     },
   );
 
-  test('decided: where no issuer is trusted it is refused, not ignored; an initial access token is needed as ever', async () => {
+  test('where no issuer is trusted it is refused, not ignored; an initial access token is needed as ever', async () => {
     const closed = await testApp({ config: { REGISTRATION: 'token' }, database: at.database, clock: at.clock });
     const software_statement = await signed();
     expect((await send({ ...DOCUMENT, software_statement }, closed)).json()).toMatchObject({

@@ -8,7 +8,7 @@ test('one host is used as it is written', () => {
   const url = 'postgres://postern:p%40ss@db.example:5433/postern?sslmode=verify-full';
   expect(databaseUrlProblem(url)).toBeUndefined();
   expect(connectionTo(url)).toEqual({ connectionString: url, others: [] });
-  expect(addressOf(url)).toMatchObject({ place: 'db.example:5433/postern', user: 'postern', wants: undefined });
+  expect(addressOf(url)).toMatchObject({ place: 'db.example:5433/postern', user: 'postern', requires: undefined });
   for (const other of ['postgresql://db/x', 'postgres:///x?host=/var/run', 'postgres://u@[::1]:5432/x'])
     expect([other, databaseUrlProblem(other)]).toEqual([other, undefined]);
 });
@@ -19,13 +19,13 @@ test('several hosts share all the rest, and one of them is wanted that can be wr
   expect(connectionTo(url)).toEqual({
     connectionString: 'postgres://u:p,w@a:5432/x?sslmode=require',
     others: ['postgres://u:p,w@b:5433/x?sslmode=require', 'postgres://u:p,w@[::1]/x?sslmode=require'],
-    wants: 'read-write',
+    requires: 'read-write',
   });
-  expect(addressOf('postgres://a,b/x').wants).toBe('read-write');
-  expect(addressOf('postgres://a,b/x?target_session_attrs=any').wants).toBeUndefined();
+  expect(addressOf('postgres://a,b/x').requires).toBe('read-write');
+  expect(addressOf('postgres://a,b/x?target_session_attrs=any').requires).toBeUndefined();
   expect(addressOf('postgres://a/x?target_session_attrs=primary')).toMatchObject({
     urls: ['postgres://a/x'],
-    wants: 'primary',
+    requires: 'primary',
   });
 });
 

@@ -5,7 +5,7 @@ import { drill } from './drill.ts';
 import { fullDisk } from './faults/disk.ts';
 import { cutMany, swallowAll, through } from './faults/network.ts';
 import { cancelMany, kill, lockTables, stallCommits } from './faults/postgres.ts';
-import { closeHouse, openHouse, type House } from './house.ts';
+import { closeDeployment, openDeployment, type Deployment } from './deployment.ts';
 import { startNode, type PostgresNode } from './node.ts';
 import { startProxy, type Proxy } from './proxy.ts';
 
@@ -15,12 +15,12 @@ const latest = 15_000;
 
 let node: PostgresNode;
 let proxy: Proxy;
-let house: House;
+let deployment: Deployment;
 stopServersAfterwards();
 beforeAll(async () => {
   node = await startNode();
   proxy = await startProxy(node.port);
-  house = await openHouse(node, { url: through(proxy, node), chains: CHAINS, latest });
+  deployment = await openDeployment(node, { url: through(proxy, node), chains: CHAINS, latest });
 });
 afterAll(async () => {
   await proxy?.close();
@@ -35,14 +35,14 @@ test.each([
   ['connections are lost without a word', () => swallowAll(proxy, 3)],
   ['Postgres is killed', () => kill(node, 0.5)],
 ])('RFC 6749 §6, RFC 9700 §4.14.2: no refresh token of an honest client dies while %s', async (_what, strike) => {
-  await house.traffic.served();
+  await deployment.traffic.served();
   await strike();
-  await house.traffic.served();
-  expect(house.ledger.findings().wrong).toEqual([]);
+  await deployment.traffic.served();
+  expect(deployment.ledger.findings().wrong).toEqual([]);
 });
 
 test('after all of it what was given is known, what was revoked is dead, and no alarm was raised', async () => {
-  const { wrong, answered, away } = await closeHouse(house, node);
+  const { wrong, answered, away } = await closeDeployment(deployment, node);
   expect(wrong).toEqual([]);
   // Otherwise nothing was asked, or nothing happened.
   expect(answered).toBeGreaterThan(100);

@@ -1,7 +1,7 @@
-/** One drill: a house, its clients, a fault, and what the ledger says afterwards. */
+/** One drill: a deployment, its clients, a fault, and what the ledger says afterwards. */
 import type { Fault } from './fault.ts';
 import { sleep } from './fault.ts';
-import { closeHouse, openHouse } from './house.ts';
+import { closeDeployment, openDeployment } from './deployment.ts';
 import type { Findings } from './ledger.ts';
 
 export interface DrillOptions {
@@ -14,13 +14,13 @@ export interface DrillOptions {
   say?: (line: string) => void;
 }
 
-/** Carries it out. The findings are wrong where a client was told what is not so, or lost what it was given. */
+/** Carries it out. The findings are wrong where a client got a false answer, or lost what was granted. */
 export async function drill(fault: Fault, options: DrillOptions): Promise<Findings> {
   const { seconds = fault.seconds, chains, processes = 2, latest, warmUp = 2, say = () => {} } = options;
   const scene = await fault.open();
   try {
     say(`two servers, ${chains} chains of refresh tokens; ${fault.sentence}; ${seconds} s`);
-    const house = await openHouse(scene.node, {
+    const deployment = await openDeployment(scene.node, {
       url: scene.url,
       chains,
       processes,
@@ -28,9 +28,9 @@ export async function drill(fault: Fault, options: DrillOptions): Promise<Findin
       ...(scene.env && { env: scene.env }),
     });
     await sleep(warmUp);
-    await scene.strike(house, seconds);
+    await scene.strike(deployment, seconds);
     say('the fault is over');
-    return await closeHouse(house, scene.survivor?.() ?? scene.node);
+    return await closeDeployment(deployment, scene.survivor?.() ?? scene.node);
   } finally {
     await scene.close();
   }

@@ -1,5 +1,5 @@
-/** What a fault is: a house to stand in, and what is done to it while the clients go on. */
-import type { House } from './house.ts';
+/** What a fault is: a deployment, and the fault that is done to it while its clients go on. */
+import type { Deployment } from './deployment.ts';
 import type { PostgresNode } from './node.ts';
 
 /** What a fault needs besides its own means. */
@@ -11,7 +11,7 @@ export interface Scene {
   /** Settings of the servers. */
   env?: Record<string, string>;
   /** Carries out the fault, and mends it again. */
-  strike(house: House, seconds: number): Promise<void>;
+  strike(deployment: Deployment, seconds: number): Promise<void>;
   /** Where Postgres takes commits when it is over; the node if left out. */
   survivor?: () => Pick<PostgresNode, 'url'>;
   close(): Promise<void>;

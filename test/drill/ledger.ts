@@ -1,4 +1,4 @@
-/** What was promised to clients, what they were told later, and every contradiction between the two. */
+/** The ledger: what clients were granted, what they were answered later, and every contradiction between the two. */
 import type { Answer } from '../support/visitor.ts';
 
 /** How one request ended for the client that sent it. */

@@ -144,7 +144,7 @@ class Node implements PostgresNode {
       if (this.#child === child) this.#child = undefined;
     });
     const answers = async (): Promise<boolean> => {
-      if (child.gone()) throw new Error(`Postgres ended: ${(await child.exited).lines.slice(-3).join(' | ')}`);
+      if (child.hasExited()) throw new Error(`Postgres ended: ${(await child.exited).lines.slice(-3).join(' | ')}`);
       return this.#ask('postgres', 'select 1').then(
         () => true,
         () => false,

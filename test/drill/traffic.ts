@@ -2,7 +2,6 @@
  * Honest clients: they refresh in chains, redeem codes, introspect and revoke, come again after `503 Retry-After` with what
  * they have, and hold every answer against the ones before.
  */
-import { fetch } from 'undici';
 import { postTo, summary, type Answer, type Visitor } from '../support/visitor.ts';
 import { CHALLENGE, REDIRECT_URI, SCOPE, VERIFIER } from '../../bench/shared.ts';
 import type { Client } from '../../bench/world.ts';
@@ -165,8 +164,8 @@ class Chain {
     if (this.#isDead) return;
     const { answer } = await insist(this.#field, '/token', this.#refreshing());
     if (!this.#take(answer)) return this.#die(answer);
-    const told = await insist(this.#field, '/introspect', { token: this.access_token });
-    if (told.answer.json['active'] !== true) {
+    const introspected = await insist(this.#field, '/introspect', { token: this.access_token });
+    if (introspected.answer.json['active'] !== true) {
       this.#field.ledger.contradict(`a token that was given is not known: ${this.#name}`);
     }
   }
@@ -256,7 +255,3 @@ async function expectState(field: Field, token: string, active: boolean): Promis
       `introspection said active: ${String(said)} of a token that is ${active ? 'live' : 'revoked'}`,
     );
 }
-
-/** Is somebody listening there at all? */
-export const statusOf = async (url: string): Promise<number> =>
-  (await fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => undefined))?.status ?? 0;

@@ -1,9 +1,10 @@
-/** The audit log (obligations of every flow): what has to leave a row leaves it, in the transaction of what it records. */
+/** The audit log of every flow: what has to leave a row leaves it, in the transaction of what it records. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { changeOf } from '../../src/events/index.ts';
+import { changeOf } from '../../src/events/change.ts';
 import { endSession } from '../../src/sessions/index.ts';
-import type { Database } from '../../src/store/schema.ts';
+import { transact } from '../../src/store/postgres/db.ts';
+import type { Database } from '../../src/store/postgres/schema.ts';
 import { createAccount, removeAccount, setDisabled, setPassword, updateAccount } from '../../src/users/accounts.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
@@ -93,7 +94,7 @@ const events: Record<string, Recorded> = {
         .select(['sid', 'sub'])
         .where('sub', '=', user.sub)
         .executeTakeFirstOrThrow();
-      return () => endSession(at.deps, { sid, sub }, FROM, now());
+      return () => transact(at.deps.db, (trx) => endSession(trx, { sid, sub }, FROM, now()));
     },
   },
   consent: {
@@ -140,21 +141,26 @@ const events: Record<string, Recorded> = {
   },
   user_updated: {
     tables: ['users'],
-    prepare: person((sub) => updateAccount(at.deps, sub, { email_verified: false }, BY, now())),
+    prepare: person((sub) =>
+      transact(at.deps.db, (trx) => updateAccount(trx, sub, { email_verified: false }, BY, now())),
+    ),
   },
   user_disabled: {
     tables: ['users', 'sessions'],
-    prepare: person((sub) => setDisabled(at.deps, sub, true, BY, now())),
+    prepare: person((sub) => transact(at.deps.db, (trx) => setDisabled(trx, sub, true, BY, now()))),
   },
   user_enabled: {
     tables: ['users'],
     async prepare() {
       const { sub } = await aUser(at);
-      await setDisabled(at.deps, sub, true, BY, now());
-      return () => setDisabled(at.deps, sub, false, BY, now());
+      await transact(at.deps.db, (trx) => setDisabled(trx, sub, true, BY, now()));
+      return () => transact(at.deps.db, (trx) => setDisabled(trx, sub, false, BY, now()));
     },
   },
-  user_deleted: { tables: ['users'], prepare: person((sub) => removeAccount(at.deps, sub, BY, now())) },
+  user_deleted: {
+    tables: ['users'],
+    prepare: person((sub) => transact(at.deps.db, (trx) => removeAccount(trx, sub, BY, now()))),
+  },
   password_changed: {
     tables: ['password_credentials'],
     prepare: person((sub) => setPassword(at.deps, sub, 'another long battery staple', BY, now())),
@@ -238,31 +244,28 @@ async function withoutRow(event: string, work: () => Promise<unknown>): Promise<
   }
 }
 
-test.each(Object.entries(events))(
-  'decided: %s is a row in the transaction of what it records',
-  async (event, recorded) => {
-    const act = await recorded.prepare();
-    const rows = (): Promise<Array<{ actor: string | null; ip: string | null; request_id: string | null }>> =>
-      at.deps.db
-        .selectFrom('audit_events')
-        .select(['actor', 'ip', 'request_id'])
-        .where('event', '=', event)
-        .orderBy('event_id')
-        .execute();
-    const [before, told] = [await contentOf(recorded.tables), (await rows()).length];
-    await withoutRow(event, act);
-    // Without its row the thing did not happen.
-    expect(await contentOf(recorded.tables)).toEqual(before);
-    await act();
-    expect(await contentOf(recorded.tables)).not.toEqual(before);
-    const written = (await rows()).slice(told);
-    expect(written.length).toBe(1);
-    // Somebody did it: an operator, or a request.
-    expect(written[0]!.actor ?? written[0]!.request_id).toEqual(expect.any(String));
-  },
-);
+test.each(Object.entries(events))('%s is a row in the transaction of what it records', async (event, recorded) => {
+  const act = await recorded.prepare();
+  const rows = (): Promise<Array<{ actor: string | null; ip: string | null; request_id: string | null }>> =>
+    at.deps.db
+      .selectFrom('audit_events')
+      .select(['actor', 'ip', 'request_id'])
+      .where('event', '=', event)
+      .orderBy('event_id')
+      .execute();
+  const [before, told] = [await contentOf(recorded.tables), (await rows()).length];
+  await withoutRow(event, act);
+  // Without its row the thing did not happen.
+  expect(await contentOf(recorded.tables)).toEqual(before);
+  await act();
+  expect(await contentOf(recorded.tables)).not.toEqual(before);
+  const written = (await rows()).slice(told);
+  expect(written.length).toBe(1);
+  // Somebody did it: an operator, or a request.
+  expect(written[0]!.actor ?? written[0]!.request_id).toEqual(expect.any(String));
+});
 
-test('decided: a failed sign-in leaves a line in the log and no row: strangers cannot fill the database', async () => {
+test('a failed sign-in leaves a line in the log and no row: strangers cannot fill the database', async () => {
   const user = await aUser(at);
   const rowCount = async (): Promise<unknown> =>
     at.deps.db.selectFrom('audit_events').select(at.deps.db.fn.countAll().as('n')).executeTakeFirst();

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createRefusals, findRefusals, listRefusals, type RefusedRequest } from '../../src/events/refusals.ts';
 import { invalidRequest, type OAuthError } from '../../src/protocol/error.ts';
 import { list, trim } from '../../src/store/refusals.ts';
-import { sweep } from '../../src/store/sweep.ts';
+import { sweep } from '../../src/store/postgres/sweep.ts';
 import { sweepExpired } from '../../src/workers/sweep-expired.ts';
 import { keepRefusals } from '../../src/workers/keep-refusals.ts';
 import { configWith } from '../../src/config.ts';
@@ -33,14 +33,14 @@ const asked = (changes: Partial<RefusedRequest> = {}): RefusedRequest => ({
 });
 const refusal = (): OAuthError => invalidRequest('why', { check: 'form' });
 
-interface Kept {
+interface KeptRow {
   kept: number;
   dropped: number;
 }
-const rows = async (): Promise<Kept> => {
+const rows = async (): Promise<KeptRow> => {
   const {
     rows: [row],
-  } = await sql<Kept>`
+  } = await sql<KeptRow>`
     select count(*) filter (where request_id is not null)::int as kept, coalesce(sum(dropped), 0)::int as dropped
     from refusals`.execute(at.deps.db);
   return row!;
@@ -52,7 +52,7 @@ const written = (network: string, n: number): Promise<unknown> =>
   select 99999, ${at.clock.now()}::timestamptz - make_interval(secs => i), ${network} || i, ${network}, 'form'
   from generate_series(1, ${n}::int) i`.execute(at.deps.db);
 
-describe('decided: refusals are kept in bounds', () => {
+describe('refusals are kept in bounds', () => {
   test('of 10,000 from one network in a minute a handful is kept, the others are counted, and the next network is heard', async () => {
     const { refusals } = at.deps;
     for (let n = 0; n < 10_000; n += 1) {
@@ -121,7 +121,7 @@ describe('decided: refusals are kept in bounds', () => {
   });
 });
 
-describe('decided: refusals beside requests', () => {
+describe('refusals beside requests', () => {
   test('a database that is away costs the rows that do not fit into memory; the others are written when it is back', async () => {
     let isAway = true;
     const { db } = at.deps;
@@ -144,7 +144,7 @@ describe('decided: refusals beside requests', () => {
     expect(await rows()).toEqual({ kept: 5, dropped: 15 });
   });
 
-  test('races: many flushes at once write each row once', async () => {
+  test('many flushes at once write each row once', async () => {
     const { refusals } = at.deps;
     for (let n = 0; n < 500; n += 1) refusals.note(refusal(), asked({ network: `n${n}` }), at.clock.now());
     await atOnce(8, () => refusals.flush(at.clock.now()));
@@ -159,7 +159,7 @@ describe('decided: refusals beside requests', () => {
   });
 });
 
-describe('decided: refusals are kept for a time, and so many of them', () => {
+describe('refusals are kept for a time, and so many of them', () => {
   test('for REFUSAL_RETENTION, to the end of its last day', async () => {
     at.deps.refusals.note(refusal(), asked(), at.clock.now());
     await at.deps.refusals.close(at.clock.now());
@@ -185,7 +185,7 @@ describe('decided: refusals are kept for a time, and so many of them', () => {
   });
 });
 
-describe('decided: refusals are found', () => {
+describe('refusals are found', () => {
   test('page by page, newest first, of a client or about a person', async () => {
     const { refusals } = at.deps;
     const [first, second] = [(await aClient(at)).client_id, (await aClient(at)).client_id];

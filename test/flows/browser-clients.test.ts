@@ -116,4 +116,5 @@ test('oidc-client-ts revokes its tokens, which then refresh nothing', async () =
 test('react-oidc-context signs a person in, and out again', async () => {
   const { page } = await arrive('react-oidc-context');
   await leave(page, 'react-oidc-context');
+  expect(await page.getByText('Hello').count()).toBe(0);
 });

@@ -51,7 +51,7 @@ describe('openid-client 6', () => {
     return client.authorizationCodeGrant(config, await visit(url), expected);
   }
 
-  test('spec.md §Endpoints 1-3: code with PKCE, state, nonce, iss and max_age; the ID token has the claims of the scope', async () => {
+  test('specification §Endpoints 1-3: code with PKCE, state, nonce, iss and max_age; the ID token has the claims of the scope', async () => {
     const config = await discovered(await web());
     const tokens = await signIn(config);
     expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 600, scope });
@@ -85,7 +85,7 @@ describe('openid-client 6', () => {
     });
   });
 
-  test('spec.md §Roles: a public client needs no secret, only PKCE', async () => {
+  test('specification §Roles: a public client needs no secret, only PKCE', async () => {
     const config = await discovered(
       await aPublicClient(deployment.test, { redirect_uris: [REDIRECT_URI], scope }),
       client.None(),
@@ -94,7 +94,7 @@ describe('openid-client 6', () => {
     expect((await client.refreshTokenGrant(config, tokens.refresh_token!)).access_token).toBeTruthy();
   });
 
-  test('spec.md §Endpoints 2b: client_credentials, and no refresh_token with it', async () => {
+  test('specification §Endpoints 2b: client_credentials, and no refresh_token with it', async () => {
     const config = await discovered(service, client.ClientSecretBasic());
     const tokens = await client.clientCredentialsGrant(config, { scope: 'jobs:read' });
     expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'jobs:read' });
@@ -132,61 +132,64 @@ describe('oauth4webapi 3', () => {
   test.each([
     ['the form body', oauth.ClientSecretPost],
     ['a Basic header', oauth.ClientSecretBasic],
-  ])('spec.md §Authentication 2: a confidential client with its secret in %s, step by step', async (_where, method) => {
-    const registered = await web();
-    const issuer = new URL(deployment.issuer);
-    const as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
-    const self = { client_id: registered.client_id };
-    const auth = method(registered.client_secret);
-    const verifier = oauth.generateRandomCodeVerifier();
-    const [state, nonce] = [oauth.generateRandomState(), oauth.generateRandomNonce()];
-    const url = new URL(as.authorization_endpoint!);
-    url.search = new URLSearchParams({
-      response_type: 'code',
-      ...self,
-      redirect_uri: REDIRECT_URI,
-      scope,
-      state,
-      nonce,
-      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
-    }).toString();
-    const parameters = oauth.validateAuthResponse(as, self, await visit(url), state);
-    const response = await oauth.authorizationCodeGrantRequest(
-      as,
-      self,
-      auth,
-      parameters,
-      REDIRECT_URI,
-      verifier,
-      insecure,
-    );
-    const tokens = await oauth.processAuthorizationCodeResponse(as, self, response, {
-      expectedNonce: nonce,
-      requireIdToken: true,
-    });
-    // Checks the signature against the JWKS too; the code flow alone would rely on TLS.
-    await oauth.validateApplicationLevelSignature(as, response, insecure);
-    expect(oauth.getValidatedIdTokenClaims(tokens)).toMatchObject({ nonce, iss: deployment.issuer });
+  ])(
+    'specification §Authentication 2: a confidential client with its secret in %s, step by step',
+    async (_where, method) => {
+      const registered = await web();
+      const issuer = new URL(deployment.issuer);
+      const as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
+      const self = { client_id: registered.client_id };
+      const auth = method(registered.client_secret);
+      const verifier = oauth.generateRandomCodeVerifier();
+      const [state, nonce] = [oauth.generateRandomState(), oauth.generateRandomNonce()];
+      const url = new URL(as.authorization_endpoint!);
+      url.search = new URLSearchParams({
+        response_type: 'code',
+        ...self,
+        redirect_uri: REDIRECT_URI,
+        scope,
+        state,
+        nonce,
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      }).toString();
+      const parameters = oauth.validateAuthResponse(as, self, await visit(url), state);
+      const response = await oauth.authorizationCodeGrantRequest(
+        as,
+        self,
+        auth,
+        parameters,
+        REDIRECT_URI,
+        verifier,
+        insecure,
+      );
+      const tokens = await oauth.processAuthorizationCodeResponse(as, self, response, {
+        expectedNonce: nonce,
+        requireIdToken: true,
+      });
+      // Checks the signature against the JWKS too; the code flow alone would rely on TLS.
+      await oauth.validateApplicationLevelSignature(as, response, insecure);
+      expect(oauth.getValidatedIdTokenClaims(tokens)).toMatchObject({ nonce, iss: deployment.issuer });
 
-    const again = await oauth.authorizationCodeGrantRequest(
-      as,
-      self,
-      auth,
-      parameters,
-      REDIRECT_URI,
-      verifier,
-      insecure,
-    );
-    await expect(oauth.processAuthorizationCodeResponse(as, self, again)).rejects.toMatchObject({
-      error: 'invalid_grant',
-    });
-    const { sub } = oauth.getValidatedIdTokenClaims(tokens)!;
-    const refused = await oauth.userInfoRequest(as, self, tokens.access_token, insecure);
-    await expect(oauth.processUserInfoResponse(as, self, sub, refused)).rejects.toThrow(
-      oauth.WWWAuthenticateChallengeError,
-    );
-  });
+      const again = await oauth.authorizationCodeGrantRequest(
+        as,
+        self,
+        auth,
+        parameters,
+        REDIRECT_URI,
+        verifier,
+        insecure,
+      );
+      await expect(oauth.processAuthorizationCodeResponse(as, self, again)).rejects.toMatchObject({
+        error: 'invalid_grant',
+      });
+      const { sub } = oauth.getValidatedIdTokenClaims(tokens)!;
+      const refused = await oauth.userInfoRequest(as, self, tokens.access_token, insecure);
+      await expect(oauth.processUserInfoResponse(as, self, sub, refused)).rejects.toThrow(
+        oauth.WWWAuthenticateChallengeError,
+      );
+    },
+  );
 
   test('RFC 9068 §4: a resource server accepts the access token with the library’s own validation', async () => {
     const issuer = new URL(deployment.issuer);
@@ -210,7 +213,7 @@ describe('@fastify/oauth2 8', () => {
     ['finds PKCE in discovery and uses it', () => ({ discovery: { issuer: deployment.issuer } }), true],
     ['is configured by hand and knows no PKCE', () => ({ credentials: { auth: endpoints() } }), false],
   ])(
-    'spec.md §Endpoints 2a: an application that %s signs in, with Basic and its state cookie',
+    'specification §Endpoints 2a: an application that %s signs in, with Basic and its state cookie',
     async (_how, more, pkce) => {
       const home = `http://localhost:${await freePort()}`;
       const { client_id: id, client_secret: secret } = await aClient(deployment.test, {

@@ -45,7 +45,7 @@ async function signIn({ issuer }: Server): Promise<Answer> {
 }
 
 describe('the banner', () => {
-  test('contract: at most 20 lines, with issuer, demo user, password and where the data is', () => {
+  test('at most 20 lines, with issuer, demo user, password and where the data is', () => {
     const banner = bannerOf(server);
     expect(banner.length).toBeLessThanOrEqual(20);
     const text = banner.join('\n');
@@ -77,11 +77,11 @@ describe('the banner', () => {
 });
 
 describe('the addresses', () => {
-  test('contract: it listens on 127.0.0.1', async () => {
+  test('it listens on 127.0.0.1', async () => {
     expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
   });
 
-  test('contract: it listens on ::1', async ({ skip }) => {
+  test('it listens on ::1', async ({ skip }) => {
     const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
     if (!addresses.some(({ address }) => address === '::1')) skip('this machine has no IPv6');
     expect((await fetch(`http://[::1]:${port}/livez`)).status).toBe(200);
@@ -98,14 +98,14 @@ describe('the addresses', () => {
 });
 
 describe('the data', () => {
-  test('contract: SECRET_KEYS are in DATA_DIR, for its owner only', () => {
+  test('SECRET_KEYS are in DATA_DIR, for its owner only', () => {
     const file = join(env['DATA_DIR']!, 'secret-keys');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8').trim().length).toBeGreaterThanOrEqual(32);
     expect(server.output()).not.toContain(readFileSync(file, 'utf8').trim());
   });
 
-  test('contract: a second server on the same DATA_DIR is refused, in one clear line', async () => {
+  test('a second server on the same DATA_DIR is refused, in one clear line', async () => {
     const { code, output } = await runServer({ command: 'dev', env });
     expect(code).toBe(1);
     expect(output).toContain(`already belongs to a running server (process ${server.pid})`);
@@ -165,7 +165,7 @@ describe('the data', () => {
 describe('an issuer with a path, and several processes', () => {
   let running: Server;
 
-  test('contract: every endpoint lives under it, and discovery is at all three places (RFC 8414 §3.1)', async () => {
+  test('every endpoint lives under it, and discovery is at all three places (RFC 8414 §3.1)', async () => {
     const other = await freePort();
     const ISSUER = `http://localhost:${other}/id/demo`;
     const DATA_DIR = join(temporaryDirectory(), 'data');
@@ -186,7 +186,7 @@ describe('an issuer with a path, and several processes', () => {
     expect((await fetch(`${running.origin}/token`, { method: 'POST' })).status).toBe(404);
   });
 
-  test('contract: the primary owns Postgres; killed with SIGKILL it leaves neither that nor any process', async () => {
+  test('the primary owns Postgres; killed with SIGKILL it leaves neither that nor any process', async () => {
     await until('the banner', () => bannerOf(running).length > 1);
     const all = descendants(running.pid);
     // Two that answer, the watchdog, and those of Postgres.

@@ -7,6 +7,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { OAuthClientInformationFull, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { putResource, putScope } from '../../src/clients/scopes.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import { testApp } from '../support/app.ts';
 import { deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';
 import { examplesFor, exampleNames, type Example, type Examples } from '../support/examples.ts';
@@ -47,7 +48,7 @@ beforeAll(async () => {
     env: { ...TTL, ...REGISTRATION, OUTBOUND_ALLOW: notified },
     prepare: async ({ deps, clock }) => {
       const scope = { description: 'Read your notes', for_people: true, for_machines: true };
-      await putScope(deps, 'notes:read', scope, BY, clock.now());
+      await transact(deps.db, (trx) => putScope(trx, 'notes:read', scope, BY, clock.now()));
     },
   });
   const { username, sub } = await aUser(deployment.test);
@@ -62,7 +63,9 @@ beforeAll(async () => {
   const { deps, clock } = deployment.test;
   // Before the first request: the server reads resources now and then only.
   const notes = { name: 'Notes for assistants', scope: ['notes:read'] };
-  await putResource(deps, `${saved.get('mcp-server')!.origin}/mcp`, notes, BY, clock.now());
+  await transact(deps.db, (trx) =>
+    putResource(trx, deps, `${saved.get('mcp-server')!.origin}/mcp`, notes, BY, clock.now()),
+  );
   await examples.run(list.filter(({ name }) => SERVERS.includes(name)));
 });
 afterAll(() => examples?.close());
@@ -339,7 +342,9 @@ describe('Model Context Protocol', () => {
 test('jose verifies an access token for the API, and nothing else', async () => {
   const { test: app } = deployment;
   const resource = 'https://notes.example.test';
-  await putResource(app.deps, resource, { name: 'Notes API' }, BY, app.clock.now());
+  await transact(app.deps.db, (trx) =>
+    putResource(trx, app.deps, resource, { name: 'Notes API' }, BY, app.clock.now()),
+  );
   app.deps.directory.clear();
   const service = await aService(app);
   const { verify } = (await import(saved.get('jose')!.file)) as { verify(token: unknown): Promise<object> };

@@ -73,7 +73,7 @@ describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
   /** axe is a script. */
   const objections = async (page: Page): Promise<string[]> => (javaScriptEnabled ? axeViolations(page) : []);
 
-  test('spec.md §Endpoints 1: the link of the banner leads through sign-in and consent to the decoded tokens', async () => {
+  test('specification §Endpoints 1: the link of the banner leads through sign-in and consent to the decoded tokens', async () => {
     const { page } = await open();
     const link = server
       .output()
@@ -114,7 +114,7 @@ describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
     expect(error_description).toBeTruthy();
   });
 
-  test('pages: Cancel on the sign-in page returns with access_denied, and needs no fields', async () => {
+  test('Cancel on the sign-in page returns with access_denied, and needs no fields', async () => {
     const { page } = await open();
     await page.goto(requested());
     await page.click('#login-cancel');
@@ -122,7 +122,7 @@ describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
     expect(answer()).toMatchObject({ error: 'access_denied', state: 'a state' });
   });
 
-  test('contract: a wrong password stays at its URL with status 400 and a summary; then the right one goes on', async () => {
+  test('a wrong password stays at its URL with status 400 and a summary; then the right one goes on', async () => {
     const { page } = await open();
     await page.goto(requested({ prompt: 'consent' }));
     const url = page.url();
@@ -143,7 +143,7 @@ describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
     expect(await page.textContent('main')).toContain('bob@example.test');
   });
 
-  test('spec.md §Errors: an unregistered redirect URI gives an error page, and no way to go there', async () => {
+  test('specification §Errors: an unregistered redirect URI gives an error page, and no way to go there', async () => {
     const { page } = await open();
     const there = 'https://elsewhere.example.test/callback';
     const shown = await page.goto(requested({ redirect_uri: there }));
@@ -156,7 +156,7 @@ describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
     expect(await page.locator(`a[href*="elsewhere"], form`).count()).toBe(0);
   });
 
-  test('contract: /login leads to /account, and /logout asks before it signs out', async () => {
+  test('/login leads to /account, and /logout asks before it signs out', async () => {
     const { page } = await open();
     await page.goto(`${server.issuer}/account`);
     expect(page.url()).toBe(`${server.issuer}/login`);
@@ -215,11 +215,11 @@ describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
     await page.waitForURL(`${client.redirect_uri}**`);
     const id_token = String((await redeem()).json['id_token']);
     const sent = { id_token_hint: id_token, post_logout_redirect_uri: application.bye, state: `a b&c="d';url=/x` };
-    const before = application.told.length;
+    const before = application.posted.length;
     const release = application.hold();
     try {
       await page.goto(`${server.issuer}/logout?${new URLSearchParams(sent).toString()}`, { waitUntil: 'commit' });
-      await until('the application is told', () => application.told.length > before);
+      await until('the application is told', () => application.posted.length > before);
       await page.waitForSelector('#logout-continue');
       expect(page.url()).toMatch(/\/logout\/done\?sign_out=[\w-]+$/);
       expect(await objections(page)).toEqual([]);
@@ -229,7 +229,7 @@ describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
     await page.waitForURL(`${application.bye}**`);
     expect(page.url()).toBe(new URL(`${application.bye}?state=${encodeURIComponent(sent.state)}`).href);
     const { sid } = JSON.parse(Buffer.from(id_token.split('.')[1]!, 'base64url').toString()) as { sid: string };
-    expect(application.told.slice(before)).toEqual([{ iss: server.issuer, sid }]);
+    expect(application.posted.slice(before)).toEqual([{ iss: server.issuer, sid }]);
   });
 
   test('OAuth 2.0 Form Post Response Mode §2: the answer is posted to the application', async () => {
@@ -242,7 +242,7 @@ describe.each([true, false])('with JavaScript: %s', (javaScriptEnabled) => {
     expect(await redemption()).toBe(200);
   });
 
-  test('R5: a double click on Allow is one approval, and ends at the application', async () => {
+  test('a double click on Allow is one approval, and ends at the application', async () => {
     const before = application.called.length;
     const { page } = await arrive({ prompt: 'consent' });
     await page.dblclick('#consent-approve', { noWaitAfter: true });
@@ -286,7 +286,7 @@ describe('once, with JavaScript', () => {
     expect(await redemption()).toBe(200);
   });
 
-  test('R5: a second click on Allow while the application is slow to answer does not take the first one back', async () => {
+  test('a second click on Allow while the application is slow to answer does not take the first one back', async () => {
     const { page } = await arrive({ prompt: 'consent' });
     const { x, y } = (await page.locator('#consent-approve').boundingBox())!;
     const before = application.called.length;
@@ -304,7 +304,7 @@ describe('once, with JavaScript', () => {
     expect(await redemption()).toBe(200);
   });
 
-  test('pages: two tabs of one browser are two requests; signing in in one lets the other go on', async () => {
+  test('two tabs of one browser are two requests; signing in in one lets the other go on', async () => {
     const { page, context } = await open();
     const other = await context.newPage();
     await page.goto(requested({ state: 'one', prompt: 'consent' }));

@@ -1,4 +1,4 @@
-/** F1: the server is killed with SIGKILL between the claim and the answer, many times. */
+/** The server is killed with SIGKILL between the claim and the answer, many times. */
 import { beforeAll, expect, test } from 'vitest';
 import { aConsentedClient, deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';
 import { aVerifier, type AClient } from '../support/fixtures.ts';
@@ -80,7 +80,7 @@ test.each([
   // Also one whose answer was lost, and which may have been used: its client has it, or its successor, and no alarm.
   ['refresh token', refreshing, AGAIN, []],
 ] as const)(
-  'spec.md §States: after a kill every %s is either unused, and works, or used, and gives nothing else that lives',
+  'specification §States: after a kill every %s is either unused, and works, or used, and gives nothing else that lives',
   async (_what, make, answered, lost) => {
     const outcomes = new Map<string, number>();
     for (const after of KILLS) {

@@ -250,7 +250,7 @@ test('Back-Channel Logout: a client is told of the sign-out, by a token that ver
   expect(payload).toMatchObject({ sid });
 });
 
-test('decided: a running server fetches the logo of a client, and serves it', async () => {
+test('a running server fetches the logo of a client, and serves it', async () => {
   const row = () =>
     deployment.test.deps.db
       .selectFrom('clients')

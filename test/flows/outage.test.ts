@@ -1,4 +1,4 @@
-/** F2, F3 and F5: Postgres goes away, crashes and hangs under a server that stays up. */
+/** Postgres goes away, crashes and hangs under a server that stays up. */
 import { fetch } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testApp, type TestApp } from '../support/app.ts';
@@ -55,7 +55,7 @@ async function expectUnavailable(answer: Promise<Answer>): Promise<void> {
   expect(headers['cache-control']).toBe('no-store');
 }
 
-test('F2: without Postgres everything that needs it says 503 and when to come back, and nothing is lost by it', async () => {
+test('without Postgres everything that needs it says 503 and when to come back, and nothing is lost by it', async () => {
   const unused = await redemption();
   expect((await local.app.inject('/.well-known/openid-configuration')).statusCode).toBe(200);
   await postgres.stop();
@@ -95,7 +95,7 @@ test('F2: without Postgres everything that needs it says 503 and when to come ba
   expect(tokens.refresh_token).toBeTruthy();
 });
 
-test('F3: Postgres crashes and restarts under load: no code is lost or doubled, no live token is called dead', async () => {
+test('Postgres crashes and restarts under load: no code is lost or doubled, no live token is called dead', async () => {
   const codes = await Promise.all(Array.from({ length: 40 }, redemption));
   const back = new AbortController();
   const said: Array<[number, unknown]> = [];
@@ -135,7 +135,7 @@ test('F3: Postgres crashes and restarts under load: no code is lost or doubled, 
   expect(possible).toEqual(expect.arrayContaining([...outcomes]));
 });
 
-test('F5: a Postgres that hangs is answered with 503 within 3 s, by all of many requests, and is used again afterwards', async () => {
+test('a Postgres that hangs is answered with 503 within 3 s, by all of many requests, and is used again afterwards', async () => {
   expect((await post('/introspect', { token: tokens.access_token })).json['active']).toBe(true);
   postgres.pause();
   try {

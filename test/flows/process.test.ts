@@ -60,7 +60,7 @@ async function raw(text: string): Promise<string> {
 }
 
 describe('starting', () => {
-  test('contract: serve lists all that is missing or wrong at once, masks secrets, and exits with 78', async () => {
+  test('serve lists all that is missing or wrong at once, masks secrets, and exits with 78', async () => {
     const env = {
       ISSUER: 'http://id.example.com/',
       SECRET_KEYS: 'too-short-and-secret',
@@ -77,14 +77,14 @@ describe('starting', () => {
     for (const name of ['ISSUER', 'DATABASE_URL', 'SECRET_KEYS']) expect(missing.output).toMatch(`${name} is not set`);
   });
 
-  test('spec.md §What 6: serve refuses an http issuer that is not localhost', async () => {
+  test('specification §What 6: serve refuses an http issuer that is not localhost', async () => {
     const { code, output } = await runServer({
       env: { ISSUER: 'http://id.example.com', DATABASE_URL: deployment.env['DATABASE_URL'] },
     });
     expect([code, output]).toEqual([78, expect.stringContaining('must be https')]);
   });
 
-  test('contract: dev refuses NODE_ENV=production and an issuer that is not on localhost', async () => {
+  test('dev refuses NODE_ENV=production and an issuer that is not on localhost', async () => {
     const production = await runServer({ command: 'dev', env: { NODE_ENV: 'production' } });
     expect([production.code, production.output]).toEqual([78, expect.stringContaining('postern serve')]);
     const abroad = await runServer({ command: 'dev', env: { ISSUER: 'https://id.example.com' } });
@@ -115,7 +115,9 @@ describe('starting', () => {
   });
 });
 
-test('spec.md §Authentication 1: with TLS_CERT_FILE and TLS_KEY_FILE it serves https itself', async ({ skip }) => {
+test('specification §Authentication 1: with TLS_CERT_FILE and TLS_KEY_FILE it serves https itself', async ({
+  skip,
+}) => {
   const directory = temporaryDirectory();
   const [TLS_KEY_FILE, TLS_CERT_FILE] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
   const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
@@ -136,7 +138,7 @@ test('spec.md §Authentication 1: with TLS_CERT_FILE and TLS_KEY_FILE it serves 
   expect(await discovery.json()).toMatchObject({ issuer: ISSUER, token_endpoint: `${ISSUER}/token` });
   expect(discovery.headers.get('strict-transport-security')).toMatch(/max-age=31536000/);
   const login = await fetch(`${ISSUER}/login`, { dispatcher });
-  // spec.md §Authentication 8: session cookies carry HttpOnly, Secure and SameSite.
+  // docs/specification.md, Authentication 8: session cookies carry HttpOnly, Secure and SameSite.
   expect(login.headers.getSetCookie()[0]).toMatch(
     /^__Host-postern_browser=.*; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
   );
@@ -145,7 +147,7 @@ test('spec.md §Authentication 1: with TLS_CERT_FILE and TLS_KEY_FILE it serves 
 });
 
 describe('connections', () => {
-  test('input: headers above 16 KiB are answered 431', async () => {
+  test('headers above 16 KiB are answered 431', async () => {
     const answer = await raw(`GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Large: ${'a'.repeat(20_000)}\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 431 /);
     expect((await fetch(`${deployment.issuer}/livez`, { headers: { 'x-large': 'a'.repeat(12_000) } })).status).toBe(
@@ -153,14 +155,14 @@ describe('connections', () => {
     );
   });
 
-  test('input: what is not HTTP, or two lengths in one request, is answered 400 and closed', async () => {
+  test('what is not HTTP, or two lengths in one request, is answered 400 and closed', async () => {
     expect(await raw('GET\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
     const smuggled = 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
     expect(await raw(`POST /token HTTP/1.1\r\nHost: localhost\r\n${smuggled}`)).toMatch(/^HTTP\/1\.1 400 /);
   });
 });
 
-test('decided: SIGHUP to a single process is no end: it says why nothing happens, and goes on', async () => {
+test('SIGHUP to a single process is no end: it says why nothing happens, and goes on', async () => {
   const [server] = deployment.servers;
   process.kill(server!.pid, 'SIGHUP');
   await until('it says so', () => server!.output().includes('SIGHUP restarts processes one by one'));
@@ -168,7 +170,7 @@ test('decided: SIGHUP to a single process is no end: it says why nothing happens
 });
 
 describe('stopping', () => {
-  test('F9: SIGTERM under a keep-alive load: every request is answered, none with 5xx, and clients are told to leave', async () => {
+  test('SIGTERM under a keep-alive load: every request is answered, none with 5xx, and clients are told to leave', async () => {
     const server = await startServer({ env: deployment.env });
     const pool = new Pool(server.origin, { connections: 16 });
     const statuses: number[] = [];
@@ -200,7 +202,7 @@ describe('stopping', () => {
     await pool.destroy();
   });
 
-  test('F9: a request under way at SIGTERM is finished, and a client that keeps its connection delays little', async () => {
+  test('a request under way at SIGTERM is finished, and a client that keeps its connection delays little', async () => {
     const server = await startServer({ env: deployment.env });
     const port = Number(new URL(server.origin).port);
     const pool = new Pool(server.origin, { connections: 1, keepAliveTimeout: 60_000 });
@@ -230,7 +232,7 @@ describe('stopping', () => {
   });
 
   test(
-    'F9: two processes restarted one after the other answer every request that is tried on both',
+    'two processes restarted one after the other answer every request that is tried on both',
     { timeout: 90_000 },
     async () => {
       const two = await Promise.all([startServer({ env: deployment.env }), startServer({ env: deployment.env })]);
@@ -258,7 +260,7 @@ describe('stopping', () => {
   );
 });
 
-test('input: a client that sends its headers byte by byte is cut off after 10 s', async () => {
+test('a client that sends its headers byte by byte is cut off after 10 s', async () => {
   const after = await slowEnded;
   expect(after).toBeGreaterThan(9000);
   // Node looks every two seconds.

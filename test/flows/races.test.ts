@@ -96,7 +96,7 @@ describe('strict, as it comes', () => {
   });
   afterAll(() => track?.close());
 
-  test('R1, spec.md §States: a code redeemed 50 times at once over two processes gives tokens once, and these die', async () => {
+  test('specification §States: a code redeemed 50 times at once over two processes gives tokens once, and these die', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const answers = await track.race(await track.redemption());
       expectOneWinner(answers);
@@ -107,7 +107,7 @@ describe('strict, as it comes', () => {
     }
   });
 
-  test('R2, spec.md §States: a refresh token used 50 times at once rotates once, and its family is dead afterwards', async () => {
+  test('specification §States: a refresh token used 50 times at once rotates once, and its family is dead afterwards', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const refresh_token = await track.refreshToken();
       const answers = await track.race({ grant_type: 'refresh_token', refresh_token });
@@ -120,7 +120,7 @@ describe('strict, as it comes', () => {
     }
   });
 
-  test('R3: a refresh that races its revocation leaves nothing alive', async () => {
+  test('a refresh that races its revocation leaves nothing alive', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const refresh_token = await track.refreshToken();
       const [refreshed, revoked] = await Promise.all([
@@ -135,7 +135,7 @@ describe('strict, as it comes', () => {
     }
   });
 
-  test('R5: one consent page approved 20 times at once gives one code, and the others are told so', async () => {
+  test('one consent page approved 20 times at once gives one code, and the others are told so', async () => {
     const { visitor, client, deployment } = track;
     const opened = await visitor.get(authorizationUrl(deployment.issuer, client, { prompt: 'consent' }));
     const page = opened.headers.get('location')!;
@@ -152,7 +152,7 @@ describe('strict, as it comes', () => {
     expect(answers.filter(({ status }) => status === 400)).toHaveLength(19);
   });
 
-  test('R5: a sign-in form sent 5 times at once signs in, without an error of ours', async () => {
+  test('a sign-in form sent 5 times at once signs in, without an error of ours', async () => {
     const { deployment, username } = track;
     const visitor = new Visitor(deployment.issuer);
     const form_token = formTokenIn(await (await visitor.get('/login')).text());
@@ -170,7 +170,7 @@ describe('with the retry window as it is by default', () => {
   });
   afterAll(() => track?.close());
 
-  test('R2: 50 refreshes at once over two processes all carry the same successor, which works', async () => {
+  test('50 refreshes at once over two processes all carry the same successor, which works', async () => {
     let refresh_token = await track.refreshToken();
     for (let round = 0; round < ROUNDS; round += 1) {
       const answers = await track.race({ grant_type: 'refresh_token', refresh_token });

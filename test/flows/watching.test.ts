@@ -55,7 +55,7 @@ afterAll(() => {
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CALLER = '00f067aa0ba902b7';
 
-test('metrics: a server is scraped at its own port, and a second one that is to have the same does not start', async () => {
+test('a server is scraped at its own port, and a second one that is to have the same does not start', async () => {
   const { issuer, env } = deployment;
   expect((await fetch(`${issuer}/metrics`)).status).toBe(404);
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();

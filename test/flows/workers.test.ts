@@ -69,7 +69,7 @@ async function scrape(): Promise<ReturnType<typeof sample>> {
 }
 const TOKENS = { method: 'POST', route: '/token', status: '200' };
 
-test('contract: WORKERS processes answer on one port, the primary none; the first keys are made once', async () => {
+test('WORKERS processes answer on one port, the primary none; the first keys are made once', async () => {
   await askUntil((by) => by.size === 2);
   expect(answering()).not.toContain(server.pid);
   expect(answering()).toEqual(new Set(descendants(server.pid)));
@@ -78,7 +78,7 @@ test('contract: WORKERS processes answer on one port, the primary none; the firs
 });
 
 test(
-  'decided: a restart by SIGHUP under load answers every request on connections that are kept, and counters go on',
+  'a restart by SIGHUP under load answers every request on connections that are kept, and counters go on',
   { timeout: 60_000 },
   async () => {
     const before = new Set(descendants(server.pid));
@@ -146,7 +146,7 @@ const aConnection = (): Promise<void> => {
   return new Promise((resolve) => void socket.on('error', () => {}).once('close', () => resolve()));
 };
 
-test('decided: a process that dies is replaced at once, said in the log, and what was on its way to it is closed', async () => {
+test('a process that dies is replaced at once, said in the log, and what was on its way to it is closed', async () => {
   const [victim, other] = descendants(server.pid);
   // It takes nothing any more: one connection stays on its way to it, and the other process answers the rest.
   process.kill(victim!, 'SIGSTOP');
@@ -172,13 +172,13 @@ test('decided: a process that dies is replaced at once, said in the log, and wha
   );
 });
 
-test('contract: a port in use is one line and exit code 1, not a loop', async () => {
+test('a port in use is one line and exit code 1, not a loop', async () => {
   const env = { ...deployment.env, METRICS_PORT: '0' };
   const { code, output } = await runServer({ port: Number(new URL(server.issuer).port), env });
   expect([code, output]).toEqual([1, expect.stringMatching(/^error: port \d+ is in use: .*\n$/)]);
 });
 
-test('decided: SIGTERM to the primary ends all of them, with 0', async () => {
+test('SIGTERM to the primary ends all of them, with 0', async () => {
   const all = descendants(server.pid);
   expect(all).toHaveLength(2);
   expect(await server.stop()).toEqual({ code: 0, signal: null });

@@ -1,4 +1,4 @@
-/** F10: a database whose clock is 45 days ahead under a server that stays up, and under one that starts. */
+/** A database whose clock is 45 days ahead under a server that stays up, and under one that starts. */
 import { sql } from 'kysely';
 import { fetch } from 'undici';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { postTo } from '../support/visitor.ts';
 
 stopServersAfterwards();
 
-test('F10: servers are not ready while it lasts, keep their own time, doctor says so, and they come back by themselves', async () => {
+test('servers are not ready while it lasts, keep their own time, doctor says so, and they come back by themselves', async () => {
   const client: { client_id?: string; client_secret?: string } = {};
   let setClock!: (days: number) => Promise<unknown>;
   const deployment = await deploy({

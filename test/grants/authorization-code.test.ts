@@ -72,7 +72,7 @@ async function stillGood(code: ACode): Promise<Tokens> {
 
 const WITHOUT_PKCE = { code_challenge: undefined, code_challenge_method: undefined };
 
-test('spec.md §States: an authorization code can be exchanged once: a replay half a minute later revokes everything', async () => {
+test('specification §States: an authorization code can be exchanged once: a replay half a minute later revokes everything', async () => {
   const code = await aCode();
   const tokens = await stillGood(code);
   const { refresh_token } = (await refresh(at, client, tokens.refresh_token)).json<Tokens>();
@@ -93,7 +93,7 @@ test('RFC 9700 §4.5.3: a replay is recognised after the code has expired, too, 
   browser = await signIn(at, user);
 });
 
-test('decided: a replay with a wrong verifier, redirect_uri or client revokes nothing', async () => {
+test('a replay with a wrong verifier, redirect_uri or client revokes nothing', async () => {
   const code = await aCode();
   const { access_token } = await stillGood(code);
   const other = await aClient(at);
@@ -120,7 +120,7 @@ test.each([
   'https://app.example.test:443/callback',
   ' https://app.example.test/callback',
 ])(
-  'spec.md §Endpoints 2a: redirect_uri is the same as in the authorization request: %j is invalid_grant, and spends nothing',
+  'specification §Endpoints 2a: redirect_uri is the same as in the authorization request: %j is invalid_grant, and spends nothing',
   async (redirect_uri) => {
     const code = await aCode();
     expectRefusal(await redeem(at, code, { redirect_uri }), 400, 'invalid_grant');
@@ -128,7 +128,7 @@ test.each([
   },
 );
 
-test('spec.md §Endpoints 2a: another registered redirect_uri of the client is not the same', async () => {
+test('specification §Endpoints 2a: another registered redirect_uri of the client is not the same', async () => {
   const two = await aClient(at, { redirect_uris: ['https://app.example.test/one', 'https://app.example.test/two'] });
   const code = await anAuthorizationCode(at, { client: two, user, browser });
   expectRefusal(await redeem(at, code, { redirect_uri: 'https://app.example.test/two' }), 400, 'invalid_grant');
@@ -136,7 +136,7 @@ test('spec.md §Endpoints 2a: another registered redirect_uri of the client is n
 });
 
 test.each(['code', 'redirect_uri', 'grant_type'])(
-  'spec.md §Endpoints 2a: %s is required: missing or empty it is invalid_request, and spends nothing',
+  'specification §Endpoints 2a: %s is required: missing or empty it is invalid_request, and spends nothing',
   async (name) => {
     const code = await aCode();
     expectRefusal(await redeem(at, code, { [name]: undefined }), 400, 'invalid_request');
@@ -145,7 +145,7 @@ test.each(['code', 'redirect_uri', 'grant_type'])(
   },
 );
 
-test('spec.md §Endpoints 2a: client_id is required (of a client without HTTP Basic)', async () => {
+test('specification §Endpoints 2a: client_id is required (of a client without HTTP Basic)', async () => {
   const code = await aCode();
   expectRefusal(await redeem(at, code, { client_id: undefined }), 401, 'invalid_client');
   await stillGood(code);
@@ -161,7 +161,7 @@ test.each([
   ['with a plus', `${'a'.repeat(42)}+`, 'invalid_request'],
   ['with a line break after it', `${'a'.repeat(43)}\n`, 'invalid_request'],
 ])(
-  'spec.md §Errors: without the right code_verifier no tokens: %s is refused, and spends nothing',
+  'specification §Errors: without the right code_verifier no tokens: %s is refused, and spends nothing',
   async (_what, code_verifier, error) => {
     const code = await aCode();
     expectRefusal(await redeem(at, code, { code_verifier }), 400, error);
@@ -175,7 +175,7 @@ test('RFC 7636 §4.6: the challenge itself is not an answer to it', async () => 
   expectRefusal(await redeem(at, code, { code_verifier: code_challenge }), 400, 'invalid_grant');
 });
 
-test('spec.md §What the service does 4: a confidential client may go without PKCE', async () => {
+test('specification §What the service does 4: a confidential client may go without PKCE', async () => {
   const code = await aCode(WITHOUT_PKCE);
   const answer = await redeem(at, code, { code_verifier: undefined });
   expect(answer.statusCode).toBe(200);
@@ -187,7 +187,7 @@ test('RFC 9700 §4.8.2: a verifier for a code that had no challenge is invalid_g
   expect((await redeem(at, code, { code_verifier: undefined })).statusCode).toBe(200);
 });
 
-test('spec.md §Authentication 3: a public client authenticates by PKCE: an intercepted code cannot be exchanged without the verifier', async () => {
+test('specification §Authentication 3: a public client authenticates by PKCE: an intercepted code cannot be exchanged without the verifier', async () => {
   const spa = await aPublicClient(at);
   const code = await anAuthorizationCode(at, { client: spa, user, browser });
   expectRefusal(await redeem(at, code, { code_verifier: undefined }), 400, 'invalid_grant');
@@ -230,7 +230,7 @@ test('ASVS 10.4.3: a code is good until its lifetime ends, and refused a second 
   expectRefusal(await redeem(at, late), 400, 'invalid_grant');
 });
 
-test('spec.md §Resources: a code, an opaque token and a refresh token are opaque and have 256 random bits', async () => {
+test('specification §Resources: a code, an opaque token and a refresh token are opaque and have 256 random bits', async () => {
   const codes = [await aCode(), await aCode()];
   for (const { code } of codes) expect(code).toMatch(/^[0-9a-z]{1,6}_[A-Za-z0-9_-]{43}$/);
   const [one, two] = codes.map(({ code }) => code.split('_').slice(1).join('_'));
@@ -256,20 +256,20 @@ test('RFC 6749 §4.1.3: the code is bound to the nonce of its own request', asyn
   expect(decode((await stillGood(a)).id_token).payload).toMatchObject({ nonce: 'nonce a' });
 });
 
-test('spec.md §Resources: refresh tokens are issued in the authorization code flow, to a client that has the grant', async () => {
+test('specification §Resources: refresh tokens are issued in the authorization code flow, to a client that has the grant', async () => {
   const without = await aClient(at, { grant_types: ['authorization_code'] });
   const code = await anAuthorizationCode(at, { client: without, user, browser });
   expect(await stillGood(code)).not.toHaveProperty('refresh_token');
 });
 
-test('spec.md §Resources: an id_token only when the scope openid was requested', async () => {
+test('specification §Resources: an id_token only when the scope openid was requested', async () => {
   const tokens = await stillGood(await aCode({ scope: 'profile email' }));
   expect(tokens).not.toHaveProperty('id_token');
   expect(tokens.scope).toBe('profile email');
   expect((await userinfo(at, tokens.access_token)).statusCode).toBe(403);
 });
 
-test('spec.md §Resources: scope says what was really granted, which may be a subset', async () => {
+test('specification §Resources: scope says what was really granted, which may be a subset', async () => {
   const tokens = await stillGood(await aCode({ scope: 'openid email phone nonsense' }));
   expect(tokens.scope).toBe('openid email');
   expect(decode(tokens.access_token).payload).toMatchObject({ scope: 'openid email' });

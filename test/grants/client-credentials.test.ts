@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { removeClient } from '../../src/clients/register.ts';
 import { addSecretTo } from '../../src/clients/secrets.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aClient, aService, BY, introspect, userinfo, type AClient } from '../support/fixtures.ts';
 import { basic, basicOf, decode, expectRefusal, formOf, postRaw, send } from '../support/oauth.ts';
@@ -17,7 +18,9 @@ const grant_type = 'client_credentials';
 
 /** A second secret, as `clients rotate-secret` gives one; the first lives on for `overlap` seconds. */
 async function another({ client_id, ...client }: AClient, client_secret: string, overlap = 3600): Promise<AClient> {
-  await addSecretTo(at.deps, client_id, { overlap, client_secret }, BY, at.clock.now());
+  await transact(at.deps.db, (trx) =>
+    addSecretTo(trx, at.deps, client_id, { overlap, client_secret }, BY, at.clock.now()),
+  );
   at.deps.directory.clear();
   return { ...client, client_id, client_secret };
 }
@@ -25,17 +28,17 @@ async function another({ client_id, ...client }: AClient, client_secret: string,
 const ask = (client: AClient, fields: Record<string, string> = {}) =>
   send(at, { client, fields: { grant_type, ...fields } });
 
-test('spec.md §Endpoints 2b: with the header Authorization: Basic, grant_type and optionally scope', async () => {
+test('specification §Endpoints 2b: with the header Authorization: Basic, grant_type and optionally scope', async () => {
   const headers = { authorization: basic(service) };
   const answer = await postRaw(at, '/token', formOf({ grant_type, scope: 'jobs:write' }), headers);
   expect(answer.json()).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope: 'jobs:write' });
 });
 
-test('spec.md §Endpoints 2b: the response is without refresh_token, and without id_token', async () => {
+test('specification §Endpoints 2b: the response is without refresh_token, and without id_token', async () => {
   expect(Object.keys((await ask(service)).json())).toEqual(['access_token', 'token_type', 'expires_in', 'scope']);
 });
 
-test('spec.md §Endpoints 2b: the access token represents the client, not a user', async () => {
+test('specification §Endpoints 2b: the access token represents the client, not a user', async () => {
   const { access_token } = (await ask(service)).json<{ access_token: string }>();
   const { header, payload } = decode(access_token);
   expect(header).toMatchObject({ typ: 'at+jwt', alg: 'RS256' });
@@ -50,7 +53,7 @@ test('spec.md §Endpoints 2b: the access token represents the client, not a user
   expect((await userinfo(at, access_token)).statusCode).toBe(403);
 });
 
-test('spec.md §Endpoints 2b: scope is optional: none sent is every scope the client has for machines', async () => {
+test('specification §Endpoints 2b: scope is optional: none sent is every scope the client has for machines', async () => {
   const mixed = await aService(at, { scope: 'jobs:read openid email jobs:write' });
   expect((await ask(mixed)).json()).toMatchObject({ scope: 'jobs:read jobs:write' });
 });
@@ -71,7 +74,7 @@ test('RFC 6749 §2.3.1: HTTP Basic carries form-encoded values, and decodes both
   expect(inBody.statusCode).toBe(200);
 });
 
-test('interoperability: a client that does not encode its secret is understood where there is no doubt', async () => {
+test('a client that does not encode its secret is understood where there is no doubt', async () => {
   const plain = await another(service, '100% plain secret');
   const headers = { authorization: basicOf(`${plain.client_id}:${plain.client_secret}`) };
   expect((await postRaw(at, '/token', formOf({ grant_type }), headers)).statusCode).toBe(200);
@@ -89,7 +92,7 @@ test('ASVS 10.4.16: a secret that has been replaced works until its overlap ends
   expect((await ask(renewed)).statusCode).toBe(200);
 });
 
-test('spec.md §Limits: expires_in is the lifetime in seconds: at its end the token is dead', async () => {
+test('specification §Limits: expires_in is the lifetime in seconds: at its end the token is dead', async () => {
   const client = await aService(at, { access_token_ttl: 120 });
   const answer = (await ask(client)).json<{ access_token: string; expires_in: number }>();
   expect(answer.expires_in).toBe(120);
@@ -118,7 +121,7 @@ test('a client that is deleted has no live token any more', async () => {
   const client = await aService(at);
   const { access_token } = (await ask(client)).json<{ access_token: string }>();
   expect(await introspect(at, watcher, access_token)).toMatchObject({ active: true });
-  await removeClient(at.deps, client.client_id, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => removeClient(trx, client.client_id, BY, at.clock.now()));
   at.deps.directory.clear();
   expect(await introspect(at, watcher, access_token)).toEqual({ active: false });
   expectRefusal(await ask(client), 401, 'invalid_client');

@@ -1,6 +1,6 @@
 /** The same negative tests for all grants: what the shared phases refuse, whichever grant is asked for. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DEVICE_GRANT, type GrantType } from '../../src/protocol/client-metadata.ts';
+import { DEVICE_GRANT, GRANT_TYPES, type GrantType } from '../../src/protocol/client.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aClient, aDevice, aPublicClient, aService, credentials, type AClient } from '../support/fixtures.ts';
 import {
@@ -10,7 +10,6 @@ import {
   expectPrivate,
   expectRefusal,
   formOf,
-  GRANTS,
   postRaw,
   send,
   type ATokenRequest,
@@ -40,8 +39,8 @@ async function stillGood(request: ATokenRequest): Promise<void> {
   expect({ status: answer.statusCode, body: answer.json<unknown>() }).toMatchObject({ status: 200 });
 }
 
-describe.each(GRANTS)('grant_type=%s', (grant_type) => {
-  test('spec.md §Resources: the answer has access_token, token_type Bearer, expires_in and scope (RFC 6749 §5.1)', async () => {
+describe.each(GRANT_TYPES)('grant_type=%s', (grant_type) => {
+  test('specification §Resources: the answer has access_token, token_type Bearer, expires_in and scope (RFC 6749 §5.1)', async () => {
     const answer = await send(at, await aRequest(grant_type));
     expect(answer.statusCode).toBe(200);
     expectPrivate(answer);
@@ -52,7 +51,7 @@ describe.each(GRANTS)('grant_type=%s', (grant_type) => {
     expect(body['scope']).not.toBe('');
   });
 
-  test('spec.md §Authentication 2: a confidential client authenticates in the body or with HTTP Basic', async () => {
+  test('specification §Authentication 2: a confidential client authenticates in the body or with HTTP Basic', async () => {
     const request = await aRequest(grant_type);
     const headers = { authorization: basic(request.client) };
     expect((await postRaw(at, '/token', formOf(request.fields), headers)).statusCode).toBe(200);
@@ -62,7 +61,7 @@ describe.each(GRANTS)('grant_type=%s', (grant_type) => {
     expect(answer.statusCode).toBe(200);
   });
 
-  test('spec.md §Errors: without the right client secret no tokens, and the grant is not spent', async () => {
+  test('specification §Errors: without the right client secret no tokens, and the grant is not spent', async () => {
     const request = await aRequest(grant_type);
     const wrong = await send(at, request, { client_secret: 'not the secret' });
     expectRefusal(wrong, 401, 'invalid_client');

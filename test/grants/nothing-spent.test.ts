@@ -1,7 +1,7 @@
 /** What a request spends, it spends with all that it gives: one that fails for a reason we know can be made again. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { transact } from '../../src/store/db.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import type { User } from '../../src/store/users.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {

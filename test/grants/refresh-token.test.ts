@@ -1,18 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
+  type AClient,
   aClient,
   anAuthorizationCode,
   aPublicClient,
   aUser,
+  changeClient,
   introspect,
   redeem,
   refresh,
   signIn,
-  userinfo,
-  type AClient,
   type TestBrowser,
   type Tokens,
+  userinfo,
 } from '../support/fixtures.ts';
 import { decode, expectPrivate, expectRefusal } from '../support/oauth.ts';
 import type { User } from '../../src/store/users.ts';
@@ -41,7 +42,7 @@ async function refreshed(token: string, of: AClient = client, fields: Record<str
   return answer.json<Tokens>();
 }
 
-test('spec.md §States: refresh-token rotation: a new refresh token is issued with each use', async () => {
+test('specification §States: refresh-token rotation: a new refresh token is issued with each use', async () => {
   const first = await tokensFor();
   const second = await refreshed(first.refresh_token);
   const third = await refreshed(second.refresh_token);
@@ -50,7 +51,7 @@ test('spec.md §States: refresh-token rotation: a new refresh token is issued wi
   expect(third).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope: 'openid profile email' });
 });
 
-test('spec.md §States: reuse of an old refresh token is a sign of compromise: the whole authorization dies', async () => {
+test('specification §States: reuse of an old refresh token is a sign of compromise: the whole authorization dies', async () => {
   const first = await tokensFor();
   const second = await refreshed(first.refresh_token);
   at.clock.advance(at.deps.config.REFRESH_TOKEN_RETRY_WINDOW);
@@ -192,11 +193,8 @@ test('RFC 6749 §6: an access token, an ID token or a code is no refresh token',
 test('a client that no longer has the grant cannot refresh, and has its token when it has it again', async () => {
   const changed = await aClient(at);
   const { refresh_token } = await tokensFor(changed);
-  const table = at.deps.db.updateTable('clients').where('client_id', '=', changed.client_id);
-  await table.set({ grant_types: ['authorization_code'] }).execute();
-  at.deps.directory.clear();
+  await changeClient(at, changed, { grant_types: ['authorization_code'] });
   expectRefusal(await refresh(at, changed, refresh_token), 400, 'unauthorized_client');
-  await table.set({ grant_types: ['authorization_code', 'refresh_token'] }).execute();
-  at.deps.directory.clear();
+  await changeClient(at, changed, { grant_types: ['authorization_code', 'refresh_token'] });
   await refreshed(refresh_token, changed);
 });

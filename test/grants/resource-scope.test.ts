@@ -1,25 +1,27 @@
 /** A token for a resource carries the scope that means something there (RFC 8707 §2.2, RFC 9068 §2.2.3), whatever the grant. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DEVICE_GRANT } from '../../src/protocol/client-metadata.ts';
+import { DEVICE_GRANT, GRANT_TYPES } from '../../src/protocol/client.ts';
 import { removeResource } from '../../src/clients/scopes.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import type { User } from '../../src/store/users.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
+  type AClient,
   aClient,
-  BY,
+  type ACode,
   aDevice,
   anApprovedDeviceCode,
   anAuthorizationCode,
+  aScope,
   aService,
   aUser,
+  BY,
   credentials,
   introspect,
   postForm,
   redeem,
   refresh,
   signIn,
-  type ACode,
-  type AClient,
   type TestBrowser,
   type Tokens,
 } from '../support/fixtures.ts';
@@ -29,7 +31,6 @@ import {
   decode,
   expectRefusal,
   formOf,
-  GRANTS,
   postRaw,
   send,
   type ATokenRequest,
@@ -49,12 +50,7 @@ let user: User;
 let browser: TestBrowser;
 beforeAll(async () => {
   at = await testApp();
-  const row = { description: null, claims: [], for_people: true, for_machines: true };
-  const names = ['notes:read', 'notes:write', 'mail:read', 'other'];
-  await at.deps.db
-    .insertInto('scopes')
-    .values(names.map((name) => ({ ...row, name })))
-    .execute();
+  for (const name of ['notes:read', 'notes:write', 'mail:read', 'other']) await aScope(at, name);
   await aResource(at, NOTES, { scope: ['notes:read', 'notes:write'] });
   await aResource(at, MAIL, { scope: ['mail:read'], access_token_format: 'opaque' });
   await aResource(at, OPEN);
@@ -124,7 +120,7 @@ describe.each(Object.entries(starts))('%s', (_name, start) => {
     expect(decode(tokens.access_token).payload).not.toHaveProperty('scope');
   });
 
-  test('decided: a refresh has the same rule', async () => {
+  test('a refresh has the same rule', async () => {
     const [tokens, of] = await start({ scope: 'openid notes:write mail:read', resource: NOTES });
     const again = (await refresh(at, of, tokens.refresh_token)).json<Tokens>();
     expect(await given(again, of)).toEqual({ scope: 'openid notes:write', inside: 'notes:write', aud: NOTES });
@@ -132,7 +128,7 @@ describe.each(Object.entries(starts))('%s', (_name, start) => {
 });
 
 test.each(['notes:read', 'other', 'notes:read notes:write other'])(
-  'decided: of scope "%s" nothing means anything at the requested resource, which is invalid_scope',
+  'of scope "%s" nothing means anything at the requested resource, which is invalid_scope',
   async (scope) => {
     const fields = { scope, resource: MAIL };
     const { client_id, redirect_uri } = client;
@@ -198,7 +194,7 @@ describe('RFC 8707 §2.2: of a grant for several resources each token carries th
     const fewer = (await refresh(at, client, tokens.refresh_token)).json<Tokens>();
     expect(await given(fewer)).toMatchObject({ scope: 'openid other', inside: 'other' });
     // Deleted whole, it takes the grant with it: tokens for nothing would be tokens for us.
-    await removeResource(at.deps, shrinking, BY, at.clock.now());
+    await transact(at.deps.db, (trx) => removeResource(trx, shrinking, BY, at.clock.now()));
     at.deps.directory.clear();
     expectRefusal(await refresh(at, client, fewer.refresh_token), 400, 'invalid_grant');
     expect(await introspect(at, client, fewer.access_token)).toEqual({ active: false });
@@ -212,7 +208,7 @@ describe('client_credentials', () => {
     [{ resource: MAIL }, 'mail:read'],
     [{ resource: OPEN }, 'notes:read notes:write mail:read other'],
     [{ resource: NOTES, scope: 'notes:write' }, 'notes:write'],
-  ])('decided: %j gives "%s"', async (fields, scope) => {
+  ])('%j gives "%s"', async (fields, scope) => {
     const tokens = (await asked('client_credentials', fields)).json<Tokens>();
     expect(await given(tokens, service)).toMatchObject({ scope, inside: scope });
   });
@@ -239,7 +235,7 @@ const TARGETS = [
   NOTES.replace('notes.', '%6eotes.'),
 ];
 
-test.each(GRANTS)(
+test.each(GRANT_TYPES)(
   'RFC 8707 §2: grant_type=%s: what is unknown, malformed or not granted is invalid_target, and spends nothing',
   async (grant_type) => {
     const request: ATokenRequest = await aTokenRequest(at, grant_type);

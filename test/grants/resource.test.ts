@@ -82,7 +82,7 @@ test('RFC 8707 §2: more resources than a request can mean are refused', async (
   expectRefusal(await postRaw(at, '/token', `${form}&${many}`), 400, 'invalid_target');
 });
 
-test('decided: a token for another resource is no token at userinfo, and introspection names its audience', async () => {
+test('a token for another resource is no token at userinfo, and introspection names its audience', async () => {
   const code = await codeFor(NOTES);
   const tokens = (await redeem(at, code)).json<Tokens>();
   expect(decode(tokens.access_token).payload).toMatchObject({ aud: NOTES, sub: user.sub });
@@ -132,7 +132,7 @@ test('RFC 8707 §2.1: an unknown resource at /authorize is invalid_target, told 
 });
 const PKCE = { code_challenge: aVerifier().code_challenge, code_challenge_method: 'S256' };
 
-test('spec.md §Resources: an access token is a JWT or opaque: the resource decides, then the client, then the server', async () => {
+test('specification §Resources: an access token is a JWT or opaque: the resource decides, then the client, then the server', async () => {
   const opaqueByClient = await aService(at, { access_token_format: 'opaque' });
   const tokenOf = async (resource: string, of: AClient): Promise<string> =>
     (await serviceToken(resource, of)).json<Tokens>().access_token;
@@ -144,7 +144,7 @@ test('spec.md §Resources: an access token is a JWT or opaque: the resource deci
   expect(decode(await tokenOf(MAIL, service)).header).toMatchObject({ typ: 'at+jwt', alg: 'ES256' });
 });
 
-test('spec.md §Limits: the lifetime a resource sets is the one in expires_in', async () => {
+test('specification §Limits: the lifetime a resource sets is the one in expires_in', async () => {
   expect((await serviceToken(VAULT)).json()).toMatchObject({ expires_in: 120 });
   expect((await serviceToken(MAIL)).json()).toMatchObject({ expires_in: 60 });
   expect((await serviceToken(NOTES)).json()).toMatchObject({ expires_in: 600 });

@@ -42,7 +42,7 @@ async function refreshed(token: string, fields: Record<string, string> = {}): Pr
 }
 
 /** Everything of the grant is dead. */
-async function isDead(...tokens: Tokens[]): Promise<void> {
+async function expectDead(...tokens: Tokens[]): Promise<void> {
   for (const { access_token, refresh_token } of tokens) {
     expect((await userinfo(at, access_token)).statusCode).toBe(401);
     expect(await introspect(at, client, refresh_token)).toEqual({ active: false });
@@ -74,7 +74,7 @@ test('when the window is over it is a reuse, and revokes', async () => {
   const second = await refreshed(first.refresh_token);
   at.clock.advance(WINDOW);
   expectRefusal(await refresh(at, client, first.refresh_token), 400, 'invalid_grant');
-  await isDead(first, second);
+  await expectDead(first, second);
 });
 
 test('a retry does not open the window again', async () => {
@@ -84,7 +84,7 @@ test('a retry does not open the window again', async () => {
   await refreshed(first.refresh_token);
   at.clock.advance(5);
   expectRefusal(await refresh(at, client, first.refresh_token), 400, 'invalid_grant');
-  await isDead(first, second);
+  await expectDead(first, second);
 });
 
 test('once the successor was used, its predecessor is a reuse', async () => {
@@ -92,7 +92,7 @@ test('once the successor was used, its predecessor is a reuse', async () => {
   const second = await refreshed(first.refresh_token);
   const third = await refreshed(second.refresh_token);
   expectRefusal(await refresh(at, client, first.refresh_token), 400, 'invalid_grant');
-  await isDead(first, second, third);
+  await expectDead(first, second, third);
 });
 
 test('only the immediately preceding token is served again', async () => {
@@ -101,7 +101,7 @@ test('only the immediately preceding token is served again', async () => {
   const third = await refreshed(second.refresh_token);
   expect((await refreshed(second.refresh_token)).refresh_token).toBe(third.refresh_token);
   expectRefusal(await refresh(at, client, first.refresh_token), 400, 'invalid_grant');
-  await isDead(third);
+  await expectDead(third);
 });
 
 test('where the authorization has ended meanwhile, a retry is refused and is no alarm; later it is', async () => {
@@ -144,7 +144,7 @@ test.each([
   expect((await refreshed(first.refresh_token)).refresh_token).toBe(second.refresh_token);
   at.clock.advance(WINDOW);
   expectRefusal(await refresh(at, client, first.refresh_token, { [name]: value }), 400, 'invalid_grant');
-  await isDead(first, second);
+  await expectDead(first, second);
 });
 
 test('nothing but hashes is stored: the successor cannot be read from its row', async () => {

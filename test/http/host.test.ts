@@ -21,7 +21,7 @@ async function appWith(config: Partial<Config>) {
     app.inject({ url, headers: host === undefined ? {} : { host, accept: 'application/json' } });
 }
 
-describe('decided: development mode answers to its own names only', () => {
+describe('development mode answers to its own names only', () => {
   const DEVELOPMENT = { mode: 'dev', ISSUER: 'http://postern.localhost:3000' } as const;
   const OURS = [
     'localhost',
@@ -72,7 +72,7 @@ describe('decided: development mode answers to its own names only', () => {
   });
 });
 
-describe('decided: in production', () => {
+describe('in production', () => {
   test('the admin API answers to the issuer’s host, to addresses, to names of the operator’s network and to ALLOWED_HOSTS', async () => {
     const ask = await appWith({ ALLOWED_HOSTS: ['id.internal.example'] });
     const ours = ['id.example.test', 'localhost', '10.1.2.3:3000', 'postern:3000', 'id.internal.example:8080'];

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DEVICE_GRANT } from '../../src/protocol/client-metadata.ts';
+import { DEVICE_GRANT } from '../../src/protocol/client.ts';
 import { listenForScrapes } from '../../src/http/metrics.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aClient, aDevice, aService, credentials, postForm, someTokens, type AClient } from '../support/fixtures.ts';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { listenForScrapes, watch } from '../../src/http/metrics.ts';
 import type { Metrics, Snapshot } from '../../src/platform/metrics.ts';
 import { createMetrics } from '../../src/platform/prometheus.ts';
-import { openDb } from '../../src/store/db.ts';
+import { openDb } from '../../src/store/postgres/open.ts';
 import { startWorkers } from '../../src/workers/index.ts';
 import { testApp, testClock, type TestApp } from '../support/app.ts';
 import {
@@ -36,7 +36,7 @@ const scrape = async (app: TestApp = at): Promise<string> => (await app.deps.met
 const serve = (fields: Record<string, string> = {}) =>
   postForm(at, '/token', { grant_type: 'client_credentials', ...credentials(service), ...fields });
 
-test('metrics: requests are counted by method, route and status, and timed; tokens by grant, refusals by error and check', async () => {
+test('requests are counted by method, route and status, and timed; tokens by grant, refusals by error and check', async () => {
   const before = sample(await scrape());
   await serve();
   await serve({ client_secret: 'wrong' });
@@ -65,7 +65,7 @@ test('metrics: requests are counted by method, route and status, and timed; toke
   for (const check of ['client_secret', 'address']) expect(grown('postern_checks_failed_total', { check })).toBe(1);
 });
 
-test('metrics: POST /login is a grant here, a wrong password a refusal, and both have waited for their turn', async () => {
+test('POST /login is a grant here, a wrong password a refusal, and both have waited for their turn', async () => {
   const { username } = await aUser(at);
   const before = sample(await scrape());
   const login = (password: string) => at.app.inject({ method: 'POST', url: '/login', payload: { username, password } });
@@ -100,7 +100,7 @@ const chain =
     for (const call of calls) call();
   };
 
-test('metrics: a volume limit that refuses is counted by route', async () => {
+test('a volume limit that refuses is counted by route', async () => {
   const limited = { route: '/token' };
   expect(sample(await scrape())('postern_rate_limited_total', limited)).toBeUndefined();
   let refused = 0;
@@ -110,7 +110,7 @@ test('metrics: a volume limit that refuses is counted by route', async () => {
   expect(now('postern_refusals_total', { error: 'too_many_requests' })).toBe(3);
 });
 
-test('metrics: the age of the active keys, the outbox and the lag of the sweeper are read, at most every ten seconds', async () => {
+test('the age of the active keys, the outbox and the lag of the sweeper are read, at most every ten seconds', async () => {
   at.clock.advance(3600);
   const before = sample(await scrape());
   for (const alg of ['RS256', 'ES256']) {
@@ -150,7 +150,7 @@ test('metrics: the age of the active keys, the outbox and the lag of the sweeper
   expect(after('postern_db_pool_connections', { state: 'idle' })).toBeGreaterThan(0);
 });
 
-test('metrics: of several processes what was counted is added up, what they all speak of is said once, and who ends is not forgotten', async () => {
+test('of several processes what was counted is added up, what they all speak of is said once, and who ends is not forgotten', async () => {
   const [primary, one, other] = [createMetrics(), createMetrics({ process: true }), createMetrics()];
   const pool = () => ({ total: 2, idle: 1, waiting: 0 });
   const passwords = () => ({ hashing: 1, waiting: 0 });
@@ -193,7 +193,7 @@ test('metrics: of several processes what was counted is added up, what they all 
 
 const textOf = async (metrics: Metrics): Promise<string> => (await metrics.text()).body;
 
-test('metrics: turns of the workers are counted, and when one last succeeded is said', async () => {
+test('turns of the workers are counted, and when one last succeeded is said', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   let turns = 0;
@@ -240,7 +240,7 @@ test('ASVS 16.2.5: nothing that was sent becomes a label: no id, name, address, 
   expect(new Set(routes)).toContain('/interaction/:id/login');
 });
 
-test('contract: /metrics is on its own listener only, GET and HEAD, and nothing else is there', async () => {
+test('/metrics is on its own listener only, GET and HEAD, and nothing else is there', async () => {
   for (const method of ['GET', 'HEAD', 'POST'] as const) {
     expect((await at.app.inject({ method, url: '/metrics' })).statusCode).toBe(404);
   }
@@ -271,7 +271,7 @@ test('contract: /metrics is on its own listener only, GET and HEAD, and nothing 
   await expect(ask('GET', '/metrics')).rejects.toThrow(/ECONNREFUSED/);
 });
 
-test('F5: with a database that hangs, /metrics answers after a second, and however many scrape, one statement waits', async () => {
+test('with a database that hangs, /metrics answers after a second, and however many scrape, one statement waits', async () => {
   const sockets: Socket[] = [];
   const hanging = createServer((socket) => void sockets.push(socket.on('error', () => {})));
   await new Promise<void>((resolve) => void hanging.listen(0, '127.0.0.1', resolve));
@@ -295,7 +295,7 @@ test('F5: with a database that hangs, /metrics answers after a second, and howev
   await away.close();
 });
 
-test('F2: without its database /metrics says so, and forgets what it read before', async () => {
+test('without its database /metrics says so, and forgets what it read before', async () => {
   const closing = await testApp();
   watch(closing.deps);
   expect(sample(await scrape(closing))('postern_sweep_lag_seconds')).toBe(0);

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { configWith } from '../../src/config.ts';
-import { createProbe } from '../../src/store/probe.ts';
+import { createProbe } from '../../src/store/postgres/probe.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { startOwnPostgres } from '../support/own-postgres.ts';
 
@@ -15,14 +15,14 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-test('contract: /livez and /readyz answer ok, not stored', async () => {
+test('/livez and /readyz answer ok, not stored', async () => {
   for (const url of ['/livez', '/readyz']) {
     const { statusCode, headers, body } = await at.app.inject({ url });
     expect([statusCode, JSON.parse(body), headers['cache-control']]).toEqual([200, { status: 'ok' }, 'no-store']);
   }
 });
 
-test('contract: they are at the root and under the issuer’s path', async () => {
+test('they are at the root and under the issuer’s path', async () => {
   const app = await buildApp({ ...at.deps, config: configWith(at.deps.config, { ISSUER: 'https://x.test/realm' }) });
   for (const url of ['/livez', '/readyz', '/realm/livez', '/realm/readyz']) {
     expect((await app.inject({ url })).statusCode, url).toBe(200);
@@ -31,7 +31,7 @@ test('contract: they are at the root and under the issuer’s path', async () =>
   await app.close();
 });
 
-test('faults: while the process closes it is alive, but not ready', async () => {
+test('while the process closes it is alive, but not ready', async () => {
   const readiness = { closing: false };
   const app = await buildApp(at.deps, readiness);
   expect((await app.inject({ url: '/readyz' })).statusCode).toBe(200);
@@ -41,7 +41,7 @@ test('faults: while the process closes it is alive, but not ready', async () => 
   await app.close();
 });
 
-test('contract: without a signing key it is not ready', async () => {
+test('without a signing key it is not ready', async () => {
   const app = await buildApp({ ...at.deps, keys: { ...at.deps.keys, ready: false } });
   const { statusCode, body } = await app.inject({ url: '/readyz' });
   expect([statusCode, JSON.parse(body)]).toEqual([503, { status: 'not ready', reason: 'no signing key is loaded' }]);
@@ -60,7 +60,7 @@ describe('what the database is like', () => {
     return [answer.statusCode, answer.json<{ reason?: string }>().reason];
   };
 
-  test('faults: on a database that only reads it is not ready, and is again when that is over', async () => {
+  test('on a database that only reads it is not ready, and is again when that is over', async () => {
     const one = await testApp();
     onTestFinished(() => one.close());
     const { db } = one.database;
@@ -78,7 +78,7 @@ describe('what the database is like', () => {
     await expect.poll(() => readiness(one)).toEqual([200, undefined]);
   });
 
-  test('faults: a locked table and a pool without a free connection keep neither the answer nor the server from being ready', async () => {
+  test('a locked table and a pool without a free connection keep neither the answer nor the server from being ready', async () => {
     const one = await testApp();
     onTestFinished(() => one.close());
     const { db } = one.database;
@@ -95,7 +95,7 @@ describe('what the database is like', () => {
     await Promise.all(held.map((trx) => trx.rollback().execute()));
   });
 
-  test('faults: a database that takes connections and says nothing is away, within a second, however many ask', async () => {
+  test('a database that takes connections and says nothing is away, within a second, however many ask', async () => {
     const silent = createServer();
     const sockets: Socket[] = [];
     silent.on('connection', (socket) => sockets.push(socket.on('error', () => {})));
@@ -121,7 +121,7 @@ describe('what the database is like', () => {
     expect(sockets.length).toBeLessThanOrEqual(1);
   });
 
-  test('faults: one that stops in the middle is away within a second', async () => {
+  test('one that stops in the middle is away within a second', async () => {
     const postgres = await startOwnPostgres({ durable: false });
     const probe = createProbe(postgres.connection);
     onTestFinished(async () => {
@@ -139,7 +139,7 @@ describe('what the database is like', () => {
     await expect.poll(() => probe.ask(), { timeout: 5000 }).toBeUndefined();
   });
 
-  test('faults: while its clock is not to be believed it is not ready, and says so', async () => {
+  test('while its clock is not to be believed it is not ready, and says so', async () => {
     const app = await buildApp({ ...at.deps, clockDoubt: () => 45 * 86_400 });
     const { statusCode, body } = await app.inject('/readyz');
     const reason = 'the clocks of the database and of this server are far apart';

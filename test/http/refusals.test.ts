@@ -6,6 +6,7 @@ import { checks } from '../../src/authorize/checks.ts';
 import { addSecretTo } from '../../src/clients/secrets.ts';
 import { CHECKS, type Check } from '../../src/protocol/check.ts';
 import { findRefusals } from '../../src/events/refusals.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import * as users from '../../src/users/accounts.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
@@ -323,7 +324,7 @@ const REFUSALS: Record<string, [refuse: () => Answer, explained: Explained]> = {
   ],
 };
 
-describe('decided: every refusal is kept with the check that failed, its clause, expected against received', () => {
+describe('every refusal is kept with the check that failed, its clause, expected against received', () => {
   test.each(Object.entries(REFUSALS))('%s', async (_what, [refuse, explained]) => {
     const refusal = await expectExplained(await refuse(), explained);
     expect(JSON.stringify(refusal)).not.toContain('marker');
@@ -359,7 +360,9 @@ describe('decided: every refusal is kept with the check that failed, its clause,
 
   test('a client secret that has expired is told from a wrong one', async () => {
     const client = await aClient(at);
-    await addSecretTo(at.deps, client.client_id, { overlap: 60 }, BY, at.clock.now());
+    await transact(at.deps.db, (trx) =>
+      addSecretTo(trx, at.deps, client.client_id, { overlap: 60 }, BY, at.clock.now()),
+    );
     at.clock.advance(61);
     const answer = await token(client, { grant_type: 'client_credentials' });
     await expectExplained(answer, { check: 'client_secret', received: /the secret expired at 20/ });
@@ -371,7 +374,7 @@ describe('ASVS 6.3.8: why a sign-in failed is known to operators, and to nobody 
 
   test('an unknown name, a wrong password and a disabled account are told apart, by one and the same answer', async () => {
     const [user, disabled] = [await aUser(at), await aUser(at)];
-    await users.setDisabled(at.deps, disabled.sub, true, BY, at.clock.now());
+    await transact(at.deps.db, (trx) => users.setDisabled(trx, disabled.sub, true, BY, at.clock.now()));
     const answers = [
       await attempt('marker-nobody@example.test', 'marker-password'),
       await attempt(user.username, 'marker-password'),
@@ -481,7 +484,7 @@ describe('ASVS 16.5.1: every answer carries a request id', () => {
   });
 });
 
-describe('decided: development mode shows on error pages what is kept for operators, production does not', () => {
+describe('development mode shows on error pages what is kept for operators, production does not', () => {
   test('with expected and received', async () => {
     const dev = await testApp({ config: { mode: 'dev', ISSUER: 'http://localhost:3000' } });
     const client = await aClient(dev);

@@ -1,13 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { updateClient } from '../../src/clients/register.ts';
 import { reapClients } from '../../src/workers/reap-clients.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
   aClient,
-  aUser,
   anAuthorizationCode,
-  BY,
+  aUser,
+  changeClient,
   introspect,
   redeem,
   signIn,
@@ -391,7 +390,7 @@ test('RFC 7592 §2.2: of two replacements with one token, one counts', async () 
 
 test('what an operator decided about a client stays when the client replaces itself', async () => {
   const { client_id, registration_access_token: token } = await registered();
-  await updateClient(at.deps, client_id, { require_pkce: true, access_token_ttl: 60 }, BY, at.clock.now());
+  await changeClient(at, { client_id }, { require_pkce: true, access_token_ttl: 60 });
   await send('PUT', `/register/${client_id}`, { token, body: { ...DOCUMENT, client_id, require_pkce: false } });
   const row = await at.deps.db.selectFrom('clients').selectAll().where('client_id', '=', client_id).executeTakeFirst();
   expect(row).toMatchObject({ require_pkce: true, access_token_ttl: 60 });

@@ -79,7 +79,7 @@ test('ASVS 14.2.1: one log line a request, with route and status, without query,
   expect(at.logged.join('')).not.toContain('marker');
 });
 
-test('decided: what Fastify itself says of a request carries its id, at the levels that are logged', () => {
+test('what Fastify itself says of a request carries its id, at the levels that are logged', () => {
   const lines: string[] = [];
   const log = createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } });
   const own = requestLog(log, { request_id: 'id-of-it' });
@@ -98,7 +98,7 @@ test('decided: what Fastify itself says of a request carries its id, at the leve
   ]);
 });
 
-test('decided: an interaction’s id is not in the log: the route is', async () => {
+test('an interaction’s id is not in the log: the route is', async () => {
   await at.app.inject({ url: `/interaction/g15_${'m'.repeat(43)}/login` });
   expect(requestLine()['route']).toBe('/interaction/:id/login');
   expect(at.logged.join('')).not.toContain('mmmm');
@@ -140,7 +140,7 @@ test('ASVS 4.1.3: an address counts with a port beside it, of the proxy too; whe
   expect(await ipFor('unknown')).toBe(TRUSTED);
 });
 
-test('decided: peers whose address cannot be read share a lane with nobody that their proxy tells apart, nor by their port', () => {
+test('peers whose address cannot be read share a lane with nobody that their proxy tells apart, nor by their port', () => {
   const laneOf = (...ips: string[]) => peerOf({ ip: ips.at(-1)!, ips }).network;
   const lanes = [
     laneOf('10.0.0.1', '_alice'),
@@ -164,7 +164,7 @@ test('ASVS 4.1.3: from any other peer they are ignored', async () => {
   }
 });
 
-test('spec.md §Authentication 1: all traffic uses HTTPS: what a trusted proxy marks as http is refused, what it marks as https is taken', async () => {
+test('specification §Authentication 1: all traffic uses HTTPS: what a trusted proxy marks as http is refused, what it marks as https is taken', async () => {
   const send = (proto: string, accept = 'text/html') =>
     proxied.inject({ url: '/login', remoteAddress: TRUSTED, headers: { 'x-forwarded-proto': proto, accept } });
   const refused = await send('http');
@@ -204,11 +204,11 @@ test.each([
   ['::1', '::/56'],
   ['not an address', 'unknown'],
   ['', 'unknown'],
-])('decided: throttles count %s as %s', (address, prefix) => {
+])('throttles count %s as %s', (address, prefix) => {
   expect(addressPrefix(address)).toBe(prefix);
 });
 
-test('contract: what is nowhere is 404: a page for people, JSON for scripts, with the same headers', async () => {
+test('what is nowhere is 404: a page for people, JSON for scripts, with the same headers', async () => {
   const page = await at.app.inject({ url: '/nowhere', headers: { accept: 'text/html' } });
   expect([page.statusCode, errorOn(page)]).toEqual([404, 'not_found']);
   const json = await at.app.inject({ url: '/nowhere' });
@@ -230,7 +230,7 @@ function raw(port: number, text: string): Promise<string> {
   });
 }
 
-test('input: over the wire: too much header, smuggled lengths and forged lines are refused and closed', async () => {
+test('over the wire: too much header, smuggled lengths and forged lines are refused and closed', async () => {
   const app = await buildWith({});
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as { port: number };
@@ -253,7 +253,7 @@ test('input: over the wire: too much header, smuggled lengths and forged lines a
   }
 });
 
-test('input: there are limits against slow requests and too many connections', () => {
+test('there are limits against slow requests and too many connections', () => {
   const { headersTimeout, requestTimeout, maxConnections } = at.app.server;
   expect(headersTimeout).toBeLessThanOrEqual(10_000);
   expect(requestTimeout).toBeLessThanOrEqual(30_000);

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, test } from 'vitest';
 import { nextTurn } from '../../src/http/turn.ts';
 
-test('decided: what arrives in one turn goes on side by side, each in its own name', async () => {
+test('what arrives in one turn goes on side by side, each in its own name', async () => {
   const name = new AsyncLocalStorage<string>();
   const steps: string[] = [];
   const arrive = (who: string): Promise<void> =>
@@ -17,7 +17,7 @@ test('decided: what arrives in one turn goes on side by side, each in its own na
   expect(steps).toEqual(['one is read', 'two is read', 'one begins', 'two begins', 'one goes on', 'two goes on']);
 });
 
-test('decided: what arrives later waits for a turn of its own', async () => {
+test('what arrives later waits for a turn of its own', async () => {
   const first = nextTurn();
   expect(nextTurn()).toBe(first);
   await first;

@@ -1,11 +1,11 @@
 /** The keys that others encrypt to: published beside those that sign, and opened with for a while after they were replaced. */
 import { CompactEncrypt, compactDecrypt, importJWK, type JWK } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { retireKey, rotateKey } from '../../src/keys/index.ts';
 import type { DecryptionAlg } from '../../src/protocol/key-alg.ts';
 import * as store from '../../src/store/keys.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { BY } from '../support/fixtures.ts';
+import { retireKey, rotateKey } from '../support/rotation.ts';
 
 const ALGS: readonly DecryptionAlg[] = ['RSA-OAEP-256', 'ECDH-ES'];
 const DAY = 86_400;

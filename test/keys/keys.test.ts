@@ -1,6 +1,6 @@
 import { calculateJwkThumbprint, createLocalJWKSet, jwtVerify, type JWK } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKeyRing, ensureKeys, JWKS_MAX_AGE, keyStates, retireKey, rotateKey } from '../../src/keys/index.ts';
+import { createKeyRing, ensureKeys, JWKS_MAX_AGE, keyStates } from '../../src/keys/index.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { random } from '../../src/platform/random.ts';
 import { MAX_TOKEN_TTL } from '../../src/protocol/client-metadata.ts';
@@ -10,6 +10,7 @@ import { TEST_SECRET_KEY, testApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aService, BY, userinfo } from '../support/fixtures.ts';
 import { aTokenRequest, decode, send } from '../support/oauth.ts';
+import { retireKey, rotateKey } from '../support/rotation.ts';
 
 let at: TestApp;
 let bare: TestDatabase;
@@ -31,7 +32,7 @@ async function aToken(): Promise<string> {
   return answer.json<{ access_token: string }>().access_token;
 }
 
-test('races: two processes that start together on one database make each first key exactly once', async () => {
+test('two processes that start together on one database make each first key exactly once', async () => {
   const secrets = createSecrets([TEST_SECRET_KEY], random);
   const algs: SigningAlg[] = ['RS256', 'ES256'];
   const now = at.clock.now();

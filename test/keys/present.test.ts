@@ -1,11 +1,12 @@
 /** What the ring keeps from one request to the next changes at the very moment a key's state does. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createKeyRing, keepKeys, rotateKey, type KeyRing } from '../../src/keys/index.ts';
+import { createKeyRing, keepKeys, type KeyRing } from '../../src/keys/index.ts';
 import { secondsAfter } from '../../src/protocol/numeric-date.ts';
 import { SIGNING_ALGS } from '../../src/protocol/signing-alg.ts';
 import * as store from '../../src/store/keys.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { BY } from '../support/fixtures.ts';
+import { rotateKey } from '../support/rotation.ts';
 
 const DAY = 86_400;
 let at: TestApp;
@@ -37,7 +38,7 @@ const said = (ring: KeyRing, now: Date): unknown => [
   ]),
 ];
 
-test('decided: a ring that was asked all along says the same as one that was never asked, to the millisecond', async () => {
+test('a ring that was asked all along says the same as one that was never asked, to the millisecond', async () => {
   const { db, secrets } = at.deps;
   const start = at.clock.now();
   await rotateKey(db, secrets, 'RS256', BY, start);

@@ -1,16 +1,26 @@
 /** The ring among other processes: keys they made, keys they took away, and those this one cannot open. */
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checks } from '../../src/cli/diagnosis.ts';
-import { updateClient } from '../../src/clients/register.ts';
+import { checks } from '../../src/cli/doctor/diagnosis.ts';
 import { configWith } from '../../src/config.ts';
-import { createKeyRing, keepKeys, retireKey, rotateKey } from '../../src/keys/index.ts';
+import { createKeyRing, keepKeys } from '../../src/keys/index.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { random } from '../../src/platform/random.ts';
 import { reloadKeys } from '../../src/workers/reload-keys.ts';
 import { TEST_SECRET_KEY, testApp, type TestApp } from '../support/app.ts';
-import { aClient, aService, BY, credentials, postForm, refresh, someTokens, userinfo } from '../support/fixtures.ts';
+import {
+  aClient,
+  aService,
+  BY,
+  changeClient,
+  credentials,
+  postForm,
+  refresh,
+  someTokens,
+  userinfo,
+} from '../support/fixtures.ts';
 import { decode } from '../support/oauth.ts';
+import { retireKey, rotateKey } from '../support/rotation.ts';
 
 const DAY = 86_400;
 let at: TestApp;
@@ -37,7 +47,7 @@ describe('keys that another process made', () => {
     expect((await userinfo(other, token)).statusCode).toBe(200);
   });
 
-  test('input: made-up kids cost one reading a second, however many there are', async () => {
+  test('made-up kids cost one reading a second, however many there are', async () => {
     let statements = 0;
     const db = at.deps.db.withPlugin({
       transformQuery: ({ node }) => ((statements += 1), node),
@@ -184,14 +194,14 @@ describe('algorithms come and go without a pause', () => {
 
     // Its other metadata can be changed; nobody else gets that algorithm.
     const change = { client_name: 'Another name' };
-    expect(await updateClient(old.deps, client.client_id, change, BY, old.clock.now())).toMatchObject(change);
+    expect(await changeClient(old, client, change)).toMatchObject(change);
     await expect(aClient(old, { id_token_signed_response_alg: 'PS256' })).rejects.toThrow(
       'must be one of SIGNING_ALGS',
     );
   });
 });
 
-test('doctor: keys beyond their time, where a server replaces them and where an operator does', async () => {
+test('doctor names keys beyond their time, where a server replaces them and where an operator does', async () => {
   const process = await testApp();
   const messages = async (KEY_ROTATION_INTERVAL: number): Promise<string[]> => {
     const deps = { ...process.deps, config: configWith(process.deps.config, { KEY_ROTATION_INTERVAL }) };

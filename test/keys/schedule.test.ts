@@ -1,14 +1,6 @@
-/** What happens to keys by itself: publish, use, retire, erase, remove (R11: by one process, however many try). */
+/** What happens to keys by itself: publish, use, retire, erase, remove, by one process, however many try. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  createKeyRing,
-  ensureKeys,
-  keepKeys,
-  keyStates,
-  retireKey,
-  rotateKey,
-  type KeyRing,
-} from '../../src/keys/index.ts';
+import { createKeyRing, ensureKeys, keepKeys, keyStates, type KeyRing } from '../../src/keys/index.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { random } from '../../src/platform/random.ts';
 import type { KeyAlg } from '../../src/protocol/key-alg.ts';
@@ -19,6 +11,7 @@ import { TEST_SECRET_KEY, testClock, type TestClock } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { BY } from '../support/fixtures.ts';
 import { atOnce } from '../support/races.ts';
+import { retireKey, rotateKey } from '../support/rotation.ts';
 
 const secrets = createSecrets([TEST_SECRET_KEY], random);
 const DAY = 86_400;
@@ -60,7 +53,7 @@ const events = async (): Promise<string[]> =>
     ({ event }) => event,
   );
 
-test('decided: the life of a signing key: next, active, retired, without its private half, gone', async () => {
+test('the life of a signing key: next, active, retired, without its private half, gone', async () => {
   await start(['ES256']);
   const first = await kidOf('ES256');
   const only = { ENCRYPTION_ALGS: [] };
@@ -101,7 +94,7 @@ test('decided: the life of a signing key: next, active, retired, without its pri
   expect(await events()).toEqual(['key_rotated', 'key_erased', 'key_removed']);
 });
 
-test('decided: keys to encrypt to come and go too, and leave the JWKS when another takes over', async () => {
+test('keys to encrypt to come and go too, and leave the JWKS when another takes over', async () => {
   await start();
   clock.advance(INTERVAL - LEAD);
   await keep();
@@ -119,7 +112,7 @@ test('decided: keys to encrypt to come and go too, and leave the JWKS when anoth
   );
 });
 
-test('races: many processes whose turn comes at once make one key of each algorithm', async () => {
+test('many processes whose turn comes at once make one key of each algorithm', async () => {
   await start();
   clock.advance(INTERVAL);
   const done = await atOnce(5, () => keep());
@@ -131,7 +124,7 @@ test('races: many processes whose turn comes at once make one key of each algori
   expect(await statesOf('ES256')).toHaveLength(2);
 });
 
-test('contract: KEY_ROTATION_INTERVAL=0 leaves it to the operator, and one made by hand counts from its own start', async () => {
+test('KEY_ROTATION_INTERVAL=0 leaves it to the operator, and one made by hand counts from its own start', async () => {
   await start();
   clock.advance(5 * INTERVAL);
   expect(await keep({ KEY_ROTATION_INTERVAL: 0 })).toBe(false);
@@ -144,7 +137,7 @@ test('contract: KEY_ROTATION_INTERVAL=0 leaves it to the operator, and one made 
   expect(await statesOf('ES256')).toEqual(['retired, unpublished', 'active', 'next']);
 });
 
-test('decided: a key that was retired has no private half any more, and its row goes like the others', async () => {
+test('a key that was retired has no private half any more, and its row goes like the others', async () => {
   await start(['ES256']);
   const kid = await kidOf('ES256');
   await retireKey(database.db, secrets, kid, BY, clock.now());

@@ -10,7 +10,7 @@ const old = createSecrets([OLD], random);
 const rotated = createSecrets([NEW, OLD], random);
 const fresh = createSecrets([NEW], random);
 
-test('contract: the first of SECRET_KEYS encrypts, every one of them decrypts', () => {
+test('the first of SECRET_KEYS encrypts, every one of them decrypts', () => {
   const sealed = old.seal(Buffer.from('a private key'), 'kid');
   expect(rotated.open(sealed, 'kid').toString()).toBe('a private key');
   expect(() => fresh.open(sealed, 'kid')).toThrow('SECRET_KEYS');
@@ -52,7 +52,7 @@ test('no two lists of parts have one MAC', () => {
   );
 });
 
-test('contract: a MAC of an older key still verifies, and a key that is gone makes none', () => {
+test('a MAC of an older key still verifies, and a key that is gone makes none', () => {
   const mac = old.mac('retry', ['x']);
   expect(rotated.verifyMac('retry', ['x'], mac)).toBe(true);
   expect(rotated.macNamed('retry', ['x'], old.name)?.equals(mac)).toBe(true);
@@ -66,7 +66,7 @@ test('without SECRET_KEYS nothing is signed, and the error says what is missing'
   expect(() => none.mac('form', ['x'])).toThrow('SECRET_KEYS is not set');
 });
 
-test('contract: a kid that a command line would take for an option is none that we make', async () => {
+test('a kid that a command line would take for an option is none that we make', async () => {
   const kids = await Promise.all(Array.from({ length: 300 }, () => makeKey(old, 'ES256', new Date())));
   expect(kids.filter(({ kid }) => kid.startsWith('-'))).toEqual([]);
 });

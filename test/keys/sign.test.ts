@@ -47,7 +47,7 @@ test.each(SIGNING_ALGS)('RFC 7515 §5.2: %s with one letter changed is worth not
   await compactVerify(`${header}.${payload}.${signature}`, jwks);
 });
 
-test('decided: what there is no key for is not signed', async () => {
+test('what there is no key for is not signed', async () => {
   const without = await testApp({ config: { SIGNING_ALGS: ['RS256'] } });
   const signed = without.deps.keys.sign({}, { alg: 'ES256' }, without.clock.now());
   await expect(signed).rejects.toThrow('there is no active ES256 key');

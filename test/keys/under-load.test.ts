@@ -1,4 +1,4 @@
-/** Rotation while requests run (R10): two processes, and verifiers that keep the JWKS as long as its max-age allows. */
+/** Rotation while requests run: two processes, and verifiers that keep the JWKS as long as its max-age allows. */
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keyStates } from '../../src/keys/index.ts';
@@ -52,7 +52,7 @@ function aVerifier(process: TestApp): (token: string) => Promise<void> {
   };
 }
 
-test('races: while keys rotate, every token verifies with the JWKS of any process, fresh or kept as long as it may be', async () => {
+test('while keys rotate, every token verifies with the JWKS of any process, fresh or kept as long as it may be', async () => {
   const { clock } = processes[0]!;
   const signers = new Set<unknown>();
   const present = (await states()).find(({ state }) => state === 'active')!;

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { findSessions, startSession } from '../../src/sessions/index.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import { setDisabled, setPassword } from '../../src/users/accounts.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
@@ -135,7 +136,7 @@ export async function play(stage: Stage, script: readonly Step[]): Promise<void>
       case 'disable':
       case 'enable':
         world.disabled = step.act === 'disable';
-        await setDisabled(at.deps, sub, world.disabled, BY, at.clock.now());
+        await transact(at.deps.db, (trx) => setDisabled(trx, sub, world.disabled, BY, at.clock.now()));
         return world.disabled ? model.endSession(world, 'everything') : undefined;
       case 'change password': {
         const passwords = { ...at.deps.passwords, hash: () => Promise.resolve('a hash') };
@@ -260,11 +261,11 @@ export async function play(stage: Stage, script: readonly Step[]): Promise<void>
 
   async function signIn(): Promise<void> {
     const time = at.clock.now();
-    const beside = await findSessions(at.deps, [browser.cookies.get(COOKIE) ?? ''], time);
+    const browser_sessions = await findSessions(at.deps, [browser.cookies.get(COOKIE) ?? ''], time);
     const live = model.isSessionLive(world.session, now());
-    expect(beside.length).toBe(live ? 1 : 0);
+    expect(browser_sessions.length).toBe(live ? 1 : 0);
     const person = { sub, amr: ['pwd'], acr: '1', password_changed_at: null };
-    const starting = startSession(at.deps, person, { ...START, beside }, REQUESTER, time);
+    const starting = startSession(at.deps, person, { ...START, browser_sessions }, REQUESTER, time);
     if (world.disabled) return expect(starting).rejects.toMatchObject({ error: 'access_denied' });
     browser.cookies.set(COOKIE, (await starting).handle);
     const times = { expires_at: now() + TERMS.SESSION_TTL, seen_at: now(), ended: false };

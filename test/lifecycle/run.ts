@@ -74,7 +74,7 @@ export const OUTCOMES = [
 ];
 
 /** Plays for 16 s at most. A failure prints its seed and the shortest script that shows it. */
-export async function lifecycle(window: number, outcomes: readonly string[] = OUTCOMES): Promise<void> {
+export async function expectLifecycle(window: number, outcomes: readonly string[] = OUTCOMES): Promise<void> {
   const stage = await aStage(window);
   let lives = 0;
   let acts = 0;

@@ -25,7 +25,7 @@ async function readFor(seconds: number): Promise<Outcome> {
 const ahead = (): number => (clock.now().getTime() - clocks.truth().getTime()) / 1000;
 
 describe('small differences', () => {
-  test('F10: it goes by the database’s clock, so that servers agree on every expiry', async () => {
+  test('it goes by the database’s clock, so that servers agree on every expiry', async () => {
     clocks.move('machine', 50);
     clock = disciplinedClock(clocks.sources);
     expect(ahead()).toBe(50);
@@ -35,7 +35,7 @@ describe('small differences', () => {
     expect(await read()).toBe('agreed');
   });
 
-  test('F10: a step backwards makes time stand still, and revives nothing', async () => {
+  test('a step backwards makes time stand still, and revives nothing', async () => {
     await read();
     const before = clock.now();
     clocks.move('database', -30);

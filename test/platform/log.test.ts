@@ -1,7 +1,7 @@
 /** The log while something is away: it says so, and does not fill the disk with it. */
 import { beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../src/platform/log.ts';
-import { isUnavailable } from '../../src/store/db.ts';
+import { isUnavailable } from '../../src/store/postgres/db.ts';
 
 let lines: Array<Record<string, unknown>>;
 let time: number;
@@ -21,7 +21,7 @@ const refusedConnection = (): Error =>
   });
 const cancelled = (): Error => Object.assign(new Error('canceling statement'), { code: '57014' });
 
-test('faults: of a database that fails there is one line a second and class, whoever says it, without a stack', () => {
+test('of a database that fails there is one line a second and class, whoever says it, without a stack', () => {
   for (let request = 0; request < 1000; request += 1) {
     const child = log.child({ request_id: `r${request}` });
     child.warn({ err: refusedConnection() }, 'the database is not available');
@@ -45,7 +45,7 @@ test('faults: of a database that fails there is one line a second and class, who
   expect(lines[3]).toMatchObject({ err: { error_code: 'ECONNREFUSED' } });
 });
 
-test('faults: what is no fault of the database is written each time, with its stack', () => {
+test('what is no fault of the database is written each time, with its stack', () => {
   for (let times = 0; times < 3; times += 1) {
     log.error({ err: new TypeError('a defect') }, 'unexpected error');
     log.info('request');

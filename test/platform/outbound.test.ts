@@ -47,7 +47,7 @@ const resolvesTo = (...addresses: string[]) =>
     );
   }) as never;
 
-const refuses = async (fetch: Outbound, url: string, cause = ''): Promise<void> => {
+const expectRefused = async (fetch: Outbound, url: string, cause = ''): Promise<void> => {
   const error = await fetch(url).then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -98,21 +98,21 @@ test.each([
   'https://user:secret@example.com/',
   'not a url',
 ])('refuses %s before a connection is made', async (url) => {
-  await refuses(createOutbound({ allow: [] }), url);
+  await expectRefused(createOutbound({ allow: [] }), url);
 });
 
 test.each(['[::127.0.0.1]', '[::10.0.0.1]', '[4000::1]', '[fec0::1]', '[5f00::1]', '[64:ff9b:1::a00:1]', '[100::1]'])(
   'refuses https://%s/, which is not given out as a public address',
   async (host) => {
     // By us, and not because nobody can be reached there from here.
-    await refuses(createOutbound({ allow: [] }), `https://${host}/`, 'is not a public address');
+    await expectRefused(createOutbound({ allow: [] }), `https://${host}/`, 'is not a public address');
   },
 );
 
 test.each([['127.0.0.1'], ['10.1.2.3'], ['::127.0.0.1'], ['::ffff:192.168.0.1'], ['93.184.216.34', '127.0.0.1'], []])(
   'refuses a name that resolves to %s',
   async (...addresses) => {
-    await refuses(createOutbound({ allow: [], resolve: resolvesTo(...addresses) }), 'https://innocent.example/');
+    await expectRefused(createOutbound({ allow: [], resolve: resolvesTo(...addresses) }), 'https://innocent.example/');
   },
 );
 
@@ -123,7 +123,10 @@ test('checks the address at every connection, so a name that is rebound reaches 
     asked += 1;
     done(null, [{ address: '127.0.0.1', family: 4 }]);
   }) as never;
-  await refuses(createOutbound({ allow: [], resolve: rebinding }), `https://rebound.example:${host.split(':')[1]}/`);
+  await expectRefused(
+    createOutbound({ allow: [], resolve: rebinding }),
+    `https://rebound.example:${host.split(':')[1]}/`,
+  );
   expect([asked, hits()]).toEqual([1, 0]);
 });
 
@@ -132,7 +135,7 @@ test('follows no redirect', async () => {
   const { host } = await target((_request, response) =>
     response.writeHead(302, { location: `http://${secret.host}/` }).end(),
   );
-  await refuses(createOutbound({ allow: [host, secret.host] }), `http://${host}/`);
+  await expectRefused(createOutbound({ allow: [host, secret.host] }), `http://${host}/`);
   expect(secret.hits()).toBe(0);
 });
 
@@ -145,7 +148,7 @@ test('stops reading an endless answer', async () => {
     };
     more();
   });
-  await refuses(createOutbound({ allow: [host] }), `http://${host}/`);
+  await expectRefused(createOutbound({ allow: [host] }), `http://${host}/`);
 });
 
 test('stops waiting for an answer that does not come, and for one that drips', async () => {
@@ -155,12 +158,12 @@ test('stops waiting for an answer that does not come, and for one that drips', a
     response.on('close', () => clearInterval(timer));
   });
   const fetch = createOutbound({ allow: [silent.host, dripping.host], timeout: 150 });
-  await refuses(fetch, `http://${silent.host}/`);
-  await refuses(fetch, `http://${dripping.host}/`);
+  await expectRefused(fetch, `http://${silent.host}/`);
+  await expectRefused(fetch, `http://${dripping.host}/`);
 });
 
 test('the allow-list is for what an operator named: an address that a stranger registered stays out of reach', async () => {
   const { host, hits } = await target(json);
-  await refuses(makeOutbound({ allow: [host] }), `http://${host}/`);
+  await expectRefused(makeOutbound({ allow: [host] }), `http://${host}/`);
   expect(hits()).toBe(0);
 });

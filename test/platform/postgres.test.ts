@@ -12,7 +12,6 @@ import type { Holder } from '../support/postgres-process.ts';
 import { holdPostgres, query, until } from '../support/postgres-process.ts';
 
 const isRoot = process.getuid?.() === 0;
-const asRoot = isRoot ? test : test.skip;
 const onlyRoot = isRoot ? '' : ' (skipped: only root can change accounts)';
 /** An account besides root and nobody that every Unix has; initdb wants a passwd entry. */
 const DAEMON = 1;
@@ -192,7 +191,7 @@ describe('accounts', () => {
     return copy;
   };
 
-  asRoot(`as root, Postgres runs as nobody and owns only its own directory${onlyRoot}`, async () => {
+  test.runIf(isRoot)(`as root, Postgres runs as nobody and owns only its own directory${onlyRoot}`, async () => {
     onShared();
     const postgres = await start();
     expect((await stat(postgres.dataDir)).uid).toBe(NOBODY);
@@ -200,62 +199,68 @@ describe('accounts', () => {
     expect((await stat(`/proc/${await pidIn(postgres.dataDir)}`)).uid).toBe(NOBODY);
   });
 
-  asRoot(`an unprivileged user runs it as themselves; root later runs it as that user${onlyRoot}`, async () => {
-    await chown(dir, DAEMON, DAEMON);
-    // They cannot write the package either, so the links are made in a copy.
-    const more = native === undefined ? {} : { binaries: { embedded: await unlinked(), installed: [] } };
-    const holder = hold(more, { uid: DAEMON });
-    const { refused, dataDir: clusterDir, connection } = await holder.answer;
-    expect(refused).toBeUndefined();
-    expect(clusterDir).toBe(path.join(dataDir, 'postgres'));
-    expect((await stat(clusterDir)).uid).toBe(DAEMON);
-    const copies = (await readdir(dataDir)).filter((name) => name.startsWith('postgres-test-'));
-    expect(copies).toHaveLength(native === undefined ? 0 : 1);
-    await noteIn({ connection }, 'theirs');
-    await holder.stop();
+  test.runIf(isRoot)(
+    `an unprivileged user runs it as themselves; root later runs it as that user${onlyRoot}`,
+    async () => {
+      await chown(dir, DAEMON, DAEMON);
+      // They cannot write the package either, so the links are made in a copy.
+      const more = native === undefined ? {} : { binaries: { embedded: await unlinked(), installed: [] } };
+      const holder = hold(more, { uid: DAEMON });
+      const { refused, dataDir: clusterDir, connection } = await holder.answer;
+      expect(refused).toBeUndefined();
+      expect(clusterDir).toBe(path.join(dataDir, 'postgres'));
+      expect((await stat(clusterDir)).uid).toBe(DAEMON);
+      const copies = (await readdir(dataDir)).filter((name) => name.startsWith('postgres-test-'));
+      expect(copies).toHaveLength(native === undefined ? 0 : 1);
+      await noteIn({ connection }, 'theirs');
+      await holder.stop();
 
-    const postgres = await start();
-    expect((await stat(`/proc/${await pidIn(clusterDir)}`)).uid).toBe(DAEMON);
-    expect(await notesIn(postgres)).toEqual(['theirs']);
-  });
+      const postgres = await start();
+      expect((await stat(`/proc/${await pidIn(clusterDir)}`)).uid).toBe(DAEMON);
+      expect(await notesIn(postgres)).toEqual(['theirs']);
+    },
+  );
 
-  asRoot(`an unprivileged user is told when the data belongs to another account${onlyRoot}`, async () => {
+  test.runIf(isRoot)(`an unprivileged user is told when the data belongs to another account${onlyRoot}`, async () => {
     onShared();
     const { refused } = await hold({}, { uid: DAEMON }).answer;
     expect(refused).toMatch(/postgres belongs to uid 65534, and this is uid 1: start as root/);
   });
 
-  asRoot(`data that nobody could not reach goes to /var/lib/postern, and stays there${onlyRoot}`, async () => {
-    await chmod(dir, 0o700);
-    const postgres = await start();
-    cleanups.push(() => rm(path.dirname(postgres.dataDir), { recursive: true, force: true }));
-    expect(postgres.dataDir).toMatch(/^\/var\/lib\/postern\/[0-9a-f]{16}\/postgres$/);
-    await noteIn(postgres, 'elsewhere');
-    await expect(startPostgres({ dataDir, role: 'server' })).rejects.toThrow(/already belongs/);
-    await postgres.stop();
+  test.runIf(isRoot)(
+    `data that nobody could not reach goes to /var/lib/postern, and stays there${onlyRoot}`,
+    async () => {
+      await chmod(dir, 0o700);
+      const postgres = await start();
+      cleanups.push(() => rm(path.dirname(postgres.dataDir), { recursive: true, force: true }));
+      expect(postgres.dataDir).toMatch(/^\/var\/lib\/postern\/[0-9a-f]{16}\/postgres$/);
+      await noteIn(postgres, 'elsewhere');
+      await expect(startPostgres({ dataDir, role: 'server' })).rejects.toThrow(/already belongs/);
+      await postgres.stop();
 
-    await chmod(dir, 0o755);
-    const again = await start();
-    expect(again.dataDir).toBe(postgres.dataDir);
-    expect(await notesIn(again)).toEqual(['elsewhere']);
-    await again.stop();
+      await chmod(dir, 0o755);
+      const again = await start();
+      expect(again.dataDir).toBe(postgres.dataDir);
+      expect(await notesIn(again)).toEqual(['elsewhere']);
+      await again.stop();
 
-    await rm(dataDir, { recursive: true });
-    await chmod(dir, 0o700);
-    const anew = await start();
-    cleanups.push(() => rm(path.dirname(anew.dataDir), { recursive: true, force: true }));
-    expect(anew.dataDir).not.toBe(postgres.dataDir);
-    await expect(notesIn(anew)).rejects.toThrow(/does not exist/);
-  });
+      await rm(dataDir, { recursive: true });
+      await chmod(dir, 0o700);
+      const anew = await start();
+      cleanups.push(() => rm(path.dirname(anew.dataDir), { recursive: true, force: true }));
+      expect(anew.dataDir).not.toBe(postgres.dataDir);
+      await expect(notesIn(anew)).rejects.toThrow(/does not exist/);
+    },
+  );
 
-  asRoot(`data that became unreachable is an error, not an empty database${onlyRoot}`, async () => {
+  test.runIf(isRoot)(`data that became unreachable is an error, not an empty database${onlyRoot}`, async () => {
     onShared();
     await chmod(shared, 0o700);
     cleanups.push(() => chmod(shared, 0o755));
     await expect(start()).rejects.toThrow(/holds the data but uid 65534, which runs Postgres, cannot reach it/);
   });
 
-  (isRoot && native !== undefined ? test : test.skip)(
+  test.runIf(isRoot && native !== undefined)(
     `binaries that nobody could not reach are copied to where it can${onlyRoot}`,
     async () => {
       onShared();
@@ -343,7 +348,8 @@ describe('ownership', () => {
     const somebody = spawn('sleep', ['60'], { cwd: '/', ...account });
     cleanups.push(() => somebody.kill('SIGKILL'));
     await writeFile(path.join(clusterDir, 'postmaster.pid'), `${somebody.pid}\n${clusterDir}\n0\n5432\n/nowhere\n\n`);
-    await start();
+    const postgres = await start();
+    expect(await pidIn(postgres.dataDir)).not.toBe(somebody.pid);
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { random } from '../../src/platform/random.ts';
 
-test('chance: as many bytes as were asked for, none of them given twice, and what was given stays as it is', () => {
+test('as many bytes as were asked for, none of them given twice, and what was given stays as it is', () => {
   const sizes = [1, 12, 16, 32, 511, 512, 513, 4096, 5000, 0];
   const drawn = Array.from({ length: 2000 }, (_, n) => random(sizes[n % sizes.length]!));
   drawn.forEach((bytes, n) => expect(bytes).toHaveLength(sizes[n % sizes.length]!));
@@ -21,7 +21,7 @@ test('chance: as many bytes as were asked for, none of them given twice, and wha
   expect(drawn.map((bytes) => bytes.toString('hex'))).toEqual(before);
 });
 
-test('chance: bytes are spread evenly', () => {
+test('bytes are spread evenly', () => {
   const counts = Array.from({ length: 256 }, () => 0);
   for (let n = 0; n < 16_000; n += 1) for (const byte of random(16)) counts[byte]! += 1;
   // A thousand each, and a standard deviation of 32: six of them either way.

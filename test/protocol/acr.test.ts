@@ -4,7 +4,7 @@ import { contextsProblem, levelOf, metContext, readContexts, requestedAcr } from
 const SILVER = 'urn:mace:incommon:iap:silver';
 const contexts = readContexts([`${SILVER}=1`, 'https://refeds.org/profile/mfa?a=b=2', 'phrh=hwk+user']);
 
-test('decided: 1 is one factor, 2 is more than one; other names are mapped to these, or to methods', () => {
+test('1 is one factor, 2 is more than one; other names are mapped to these, or to methods', () => {
   expect([levelOf(['pwd']), levelOf(['pwd', 'otp', 'mfa'])]).toEqual(['1', '2']);
   expect(Object.fromEntries(contexts)).toEqual({
     '1': [],
@@ -16,13 +16,13 @@ test('decided: 1 is one factor, 2 is more than one; other names are mapped to th
 });
 
 test.each(['silver', '=1', 'silver=', 'silver=a++b', 'sil ver=1', '1=pwd', '2=1', 'silver=a b'])(
-  'config: ACR_VALUES does not take %s',
+  'ACR_VALUES does not take %s',
   (entry) => {
     expect(contextsProblem([entry])).toBeDefined();
   },
 );
 
-test('config: ACR_VALUES takes each name once', () => {
+test('ACR_VALUES takes each name once', () => {
   expect(contextsProblem(['silver=1', 'gold=hwk'])).toBeUndefined();
   expect(contextsProblem(['silver=1', 'silver=2'])).toMatch(/twice/);
 });

@@ -73,7 +73,7 @@ test.each<[what: string, sent: unknown]>([
   expect(() => parseClaimsRequest(sent)).toThrow(/^invalid_request: the claims parameter is/);
 });
 
-test('input: depth where nobody looks, and names of Object’s own, are harmless', () => {
+test('depth where nobody looks, and names of Object’s own, are harmless', () => {
   expect(parseClaimsRequest(`{"other":${deep(4000)}}`)).toEqual({ userinfo: {}, id_token: {} });
   const sent = parseClaimsRequest('{"userinfo":{"__proto__":{"value":"x"},"constructor":null,"name":null}}')!;
   expect(narrowClaimsRequest(sent, new Set(['name']))?.userinfo).toEqual({ name: {} });

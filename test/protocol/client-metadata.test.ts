@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { clientId, clientMetadata, clientSecret, presets } from '../../src/protocol/client-metadata.ts';
+import { clientId, clientSecret } from '../../src/protocol/client.ts';
+import { clientMetadata, presets } from '../../src/protocol/client-metadata.ts';
 
 const redirect_uris = ['https://app.example.test/cb'];
 const problems = (metadata: unknown): string[] =>
@@ -30,12 +31,12 @@ test('RFC 7591 §2: what is left out has its default', () => {
   });
 });
 
-test('spec.md §Resources: a client has one or more registered redirect URIs, if it uses codes', () => {
+test('specification §Resources: a client has one or more registered redirect URIs, if it uses codes', () => {
   expect(problems({})).toEqual(['redirect_uris needs at least one redirect URI']);
   expect(problems({ grant_types: ['client_credentials'] })).toEqual([]);
 });
 
-test('spec.md §What the service does 4: the implicit flow is not offered', () => {
+test('specification §What the service does 4: the implicit flow is not offered', () => {
   expect(problems({ redirect_uris, grant_types: ['implicit'] })).not.toEqual([]);
   for (const response_type of ['token', 'id_token', 'code token', 'none']) {
     expect(problems({ redirect_uris, response_types: [response_type] }), response_type).not.toEqual([]);
@@ -144,7 +145,7 @@ test.each([
   expect(problems({ redirect_uris, initiate_login_uri }).length === 0).toBe(valid);
 });
 
-test('spec.md §What the service does 3: every preset is valid, and only those with a secret act for themselves', () => {
+test('specification §What the service does 3: every preset is valid, and only those with a secret act for themselves', () => {
   for (const [name, preset] of Object.entries(presets)) {
     const uris = name === 'm2m' ? [] : redirect_uris;
     expect(problems({ ...preset, redirect_uris: uris }), name).toEqual([]);

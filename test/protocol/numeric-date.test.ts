@@ -8,7 +8,7 @@ test('RFC 7519 §2: a NumericDate is whole seconds since the epoch, never rounde
   expect(numericDate(at('2026-01-01T00:00:00Z'))).toBe(1_767_225_600);
 });
 
-test('spec.md §Limits: expires_in is in whole seconds, and never less than 0', () => {
+test('specification §Limits: expires_in is in whole seconds, and never less than 0', () => {
   const now = at('2026-01-01T00:00:00Z');
   expect(secondsUntil(secondsAfter(now, 600), now)).toBe(600);
   expect(secondsUntil(secondsAfter(now, 1.9), now)).toBe(1);

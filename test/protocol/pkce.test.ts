@@ -7,12 +7,12 @@ const invalid = expect.objectContaining({ error: 'invalid_request' }) as Error;
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
-test('spec.md §Authentication 3: the client computes code_challenge = BASE64URL(SHA-256(code_verifier)) (RFC 7636 Appendix B)', () => {
+test('specification §Authentication 3: the client computes code_challenge = BASE64URL(SHA-256(code_verifier)) (RFC 7636 Appendix B)', () => {
   expect(challengeOf(VERIFIER)).toBe(CHALLENGE);
   expect(parseVerifier(VERIFIER)).toBe(CHALLENGE);
 });
 
-test('spec.md §Limits: a code_verifier has 43 to 128 characters (RFC 7636 §4.1)', () => {
+test('specification §Limits: a code_verifier has 43 to 128 characters (RFC 7636 §4.1)', () => {
   const of = (length: number): string => 'a'.repeat(length);
   expect(() => parseVerifier(of(42))).toThrow(invalid);
   expect(parseVerifier(of(43))).toBe(challengeOf(of(43)));
@@ -30,7 +30,7 @@ test('RFC 7636 §4.1: only unreserved characters, and every one of them', () => 
   }
 });
 
-test('spec.md §Endpoints 1: code_challenge_method has the value S256, and no other', () => {
+test('specification §Endpoints 1: code_challenge_method has the value S256, and no other', () => {
   expect(CODE_CHALLENGE_METHODS).toEqual(['S256']);
   expect(parseChallenge(CHALLENGE, 'S256', true)).toBe(CHALLENGE);
   for (const method of ['plain', 's256', 'S512', 'S256 ', '', undefined]) {

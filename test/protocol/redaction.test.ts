@@ -49,7 +49,7 @@ describe('ASVS 16.2.5: what is kept of a request has no secret in it', () => {
   });
 });
 
-test('input: it is bounded, and hostile text takes no time', () => {
+test('it is bounded, and hostile text takes no time', () => {
   // Work, not time: others share the processor.
   const begun = process.threadCpuUsage();
   for (const piece of ['a', ':', '//:', '//a:b', 'code=', 'a1_', '.a', '\u202e', '\ud800']) {

@@ -9,7 +9,7 @@ import {
 
 const URI = 'https://app.example.test/callback';
 
-test('spec.md §Authentication 5: redirect URIs are compared by exact string match', () => {
+test('specification §Authentication 5: redirect URIs are compared by exact string match', () => {
   expect(isRegisteredRedirectUri(URI, [URI], 'web')).toBe(true);
 });
 
@@ -33,7 +33,7 @@ test.each([
   `${URI} `,
   `${URI}\n`,
   '',
-])('spec.md §Authentication 5: pattern matching is forbidden: %j is not the registered URI', (presented) => {
+])('specification §Authentication 5: pattern matching is forbidden: %j is not the registered URI', (presented) => {
   expect(isRegisteredRedirectUri(presented, [URI], 'web')).toBe(false);
   expect(isRegisteredRedirectUri(presented, [URI], 'native')).toBe(false);
 });

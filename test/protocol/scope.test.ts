@@ -23,7 +23,7 @@ const known = new Map([
   rule('jobs', false, true),
 ]);
 
-test('spec.md §Resources: several scopes are joined with a space', () => {
+test('specification §Resources: several scopes are joined with a space', () => {
   expect(parseScope('openid email')).toEqual(['openid', 'email']);
   expect(formatScope(['openid', 'email'])).toBe('openid email');
   expect(parseScope(undefined)).toEqual([]);
@@ -51,7 +51,7 @@ test('RFC 6749 §3.3: formatting what was parsed loses nothing', () => {
   );
 });
 
-test('spec.md §Resources: the granted scope may be a subset of the requested: unknown and unregistered tokens are dropped', () => {
+test('specification §Resources: the granted scope may be a subset of the requested: unknown and unregistered tokens are dropped', () => {
   expect(scopeForPerson(['openid', 'nonsense', 'email', 'notes'], ['openid', 'notes', 'jobs'], known)).toEqual([
     'openid',
     'notes',
@@ -69,7 +69,7 @@ test('RFC 6749 §3.3: no scope asked for means the registered ones without openi
   expect(() => scopeForPerson([], ['openid', 'offline_access'], known)).toThrow(invalid);
 });
 
-test('spec.md §Endpoints 2b: scope is optional for a client acting for itself: none means all it has for machines', () => {
+test('specification §Endpoints 2b: scope is optional for a client acting for itself: none means all it has for machines', () => {
   expect(scopeForMachine([], ['openid', 'notes', 'jobs'], known)).toEqual(['notes', 'jobs']);
   expect(scopeForMachine(['jobs'], ['notes', 'jobs'], known)).toEqual(['jobs']);
 });

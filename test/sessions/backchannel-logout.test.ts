@@ -4,9 +4,19 @@ import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLanes } from '../../src/sessions/lanes.ts';
 import { deliverNotices } from '../../src/sessions/notices.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import { setDisabled } from '../../src/users/accounts.ts';
 import { testApp, type TestApp } from '../support/app.ts';
-import { aClient, aUser, BY, formTokenOf, signIn, someTokens, type TestBrowser } from '../support/fixtures.ts';
+import {
+  aClient,
+  asOfBefore,
+  aUser,
+  BY,
+  formTokenOf,
+  signIn,
+  someTokens,
+  type TestBrowser,
+} from '../support/fixtures.ts';
 
 let at: TestApp;
 let server: Server;
@@ -139,7 +149,7 @@ test('two processes deliver each notice once', async () => {
 test('disabling a person tells the clients of every session', async () => {
   const client = await aClient(at, { backchannel_logout_uri: uri, skip_consent: true });
   const { user } = await someTokens(at, { client });
-  await setDisabled(at.deps, user.sub, true, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => setDisabled(trx, user.sub, true, BY, at.clock.now()));
   await deliver();
   expect(received).toHaveLength(1);
 });
@@ -270,11 +280,7 @@ test('clients that no longer want to be told do not keep others waiting', async 
   }
   const { browser } = await someTokens(at, { client: steady, user });
   await signOut(browser);
-  await at.deps.db
-    .updateTable('clients')
-    .set({ backchannel_logout_uri: null })
-    .where('client_id', '=', fickle.client_id)
-    .execute();
+  await asOfBefore(at, fickle, { backchannel_logout_uri: null });
   await deliver();
   expect(received).toHaveLength(1);
 });

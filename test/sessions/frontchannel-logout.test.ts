@@ -102,7 +102,7 @@ test('RP-Initiated Logout §3: without clients to be told on a page the way back
   expect(await signOut(again.browser)).toBe(DONE);
 });
 
-test('pages: clients that are told from server to server are named where the person stays, and delay no redirect', async () => {
+test('clients that are told from server to server are named where the person stays, and delay no redirect', async () => {
   const client = await aClient(at, {
     client_name: 'Mail <1>',
     backchannel_logout_uri: 'https://app.example.test/back',
@@ -125,7 +125,7 @@ test('Front-Channel Logout §3: a client that was granted nothing under the sess
   expect(framesOf(page).map(({ searchParams }) => searchParams.get('sid'))).toEqual([first.sid]);
 });
 
-test('decided: signing out of all accounts tells of each session', async () => {
+test('signing out of all accounts tells of each session', async () => {
   const { browser, sid } = await someone(framed);
   const bob = await aUser(at);
   const form_token = formTokenOf(await browser.get('/login'));
@@ -139,7 +139,7 @@ test('decided: signing out of all accounts tells of each session', async () => {
   expect(page.body.match(/<bdi>Calendar<\/bdi>/g)).toHaveLength(1);
 });
 
-describe('decided: the page belongs to the browser that signed out', () => {
+describe('the page belongs to the browser that signed out', () => {
   test('in another browser, with another handle or later than ten minutes it is a plain page', async () => {
     const { browser, id_token } = await someone(framed);
     const location = await signOut(browser, { id_token_hint: id_token, post_logout_redirect_uri: BYE });
@@ -159,7 +159,7 @@ describe('decided: the page belongs to the browser that signed out', () => {
     await plain(browser.get(location));
   });
 
-  test('races: two sign-outs of one session at once both lead to a page, and nothing fails', async () => {
+  test('two sign-outs of one session at once both lead to a page, and nothing fails', async () => {
     const { browser } = await someone(framed);
     const form_token = formTokenOf(await browser.get('/logout'));
     const answers = await Promise.all(

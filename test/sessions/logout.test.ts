@@ -62,7 +62,7 @@ test('RP-Initiated Logout §2: without parameters the person is asked, and then 
   expect(await isSignedIn(browser)).toBe(false);
 });
 
-test('contract: "Stay signed in" keeps the session', async () => {
+test('"Stay signed in" keeps the session', async () => {
   const { browser } = await signedIn();
   const answer = await press(browser, await browser.get('/logout'), 'cancel');
   expect([answer.statusCode, answer.headers.location]).toEqual([303, `${ISSUER}/account`]);
@@ -204,7 +204,7 @@ test('RP-Initiated Logout §2: a POST of another site answers 303 to a GET of ou
   expect(end.response.headers.location).toBe(`${BYE}?state=%C3%A9%26`);
 });
 
-test('decided: a POST of another site with our cookies, but without our form token, signs nobody out', async () => {
+test('a POST of another site with our cookies, but without our form token, signs nobody out', async () => {
   const { browser } = await signedIn();
   const evil = { origin: 'https://evil.example.test', 'sec-fetch-site': 'cross-site' };
   expect((await browser.post('/logout', { action: 'logout' }, evil)).headers.location).toMatch(/\/logout\?$/);
@@ -225,7 +225,7 @@ test('RFC 6749 §10.12: the sign-out page of one session does not end another', 
   expect(await isSignedIn(browser)).toBe(true);
 });
 
-test('decided: grants without offline_access end with the session, those with it outlive it', async () => {
+test('grants without offline_access end with the session, those with it outlive it', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   const online = await someTokens(at, { client, user, browser });
@@ -240,7 +240,7 @@ test('decided: grants without offline_access end with the session, those with it
   expect(rows.find(({ event }) => event === 'sign_out')).toMatchObject({ detail: { grants_revoked: 1 } });
 });
 
-test('decided: what was granted before a re-authentication ends with the session, too', async () => {
+test('what was granted before a re-authentication ends with the session, too', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   const { tokens } = await someTokens(at, { client, user, browser });
@@ -251,7 +251,7 @@ test('decided: what was granted before a re-authentication ends with the session
   expect((await userinfo(at, tokens.access_token)).statusCode).toBe(401);
 });
 
-test('decided: a session that merely expires takes nothing with it, and a sign-out elsewhere neither', async () => {
+test('a session that merely expires takes nothing with it, and a sign-out elsewhere neither', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   const { tokens } = await someTokens(at, { client, user, browser });
@@ -264,7 +264,7 @@ test('decided: a session that merely expires takes nothing with it, and a sign-o
   expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(200);
 });
 
-test('input: hostile parameters of /logout are answered on a page, or ignored', async () => {
+test('hostile parameters of /logout are answered on a page, or ignored', async () => {
   const { browser } = await signedIn();
   for (const query of ['state=a&state=b', 'id_token_hint=%00', 'state=%zz', 'post_logout_redirect_uri=%ff']) {
     expectErrorPage(await browser.get(`/logout?${query}`));

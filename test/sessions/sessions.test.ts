@@ -1,5 +1,6 @@
 /** A browser's session: made by a sign-in, known by an id that is never reused, ended on the server. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { transact } from '../../src/store/postgres/db.ts';
 import type { User } from '../../src/store/users.ts';
 import * as accounts from '../../src/users/accounts.ts';
 import { testApp, type TestApp } from '../support/app.ts';
@@ -107,7 +108,7 @@ test('ASVS 7.3.2: a session is over after SESSION_TTL, however busy it was', asy
   expect(await isSignedIn(browser)).toBe(false);
 });
 
-test('house rule: a session in constant use is noted once a minute, not with every request', async () => {
+test('a session in constant use is noted once a minute, not with every request', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   const [made] = await rowsOf(user);
@@ -125,13 +126,13 @@ test('ASVS 7.4.2: disabling a person ends their sessions at once, in the middle 
   at.clock.advance(5);
   const page = await open(browser, client, { prompt: 'consent' });
   expect(stepOf(page)).toBe('consent');
-  await accounts.setDisabled(at.deps, user.sub, true, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => accounts.setDisabled(trx, user.sub, true, BY, at.clock.now()));
   expect(await isSignedIn(browser)).toBe(false);
   const post = await browser.post(page.url, { form_token: formTokenOf(page.response), action: 'approve' });
   expect(post.statusCode).toBe(400);
   expect(stepOf(await open(browser, client))).toBe('login');
   // Enabled again, the old sessions stay dead.
-  await accounts.setDisabled(at.deps, user.sub, false, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => accounts.setDisabled(trx, user.sub, false, BY, at.clock.now()));
   expect(await isSignedIn(browser)).toBe(false);
 });
 
@@ -173,13 +174,13 @@ test.each([
   ['SQL', `g15_' or 1=1 --`],
   ['oversized', `g15_${'a'.repeat(4000)}`],
   ['quoted', `"g15_${'a'.repeat(43)}"`],
-])('input: a session cookie that is %s is nobody, and no error', async (_what, value) => {
+])('a session cookie that is %s is nobody, and no error', async (_what, value) => {
   const headers = { host: 'id.example.test', cookie: `${SESSION}=${value}` };
   const answer = await at.app.inject({ url: '/account', headers });
   expect([answer.statusCode, answer.headers.location]).toEqual([302, 'https://id.example.test/login']);
 });
 
-test('input: of a cookie sent twice one counts, and neither makes an error', async () => {
+test('of a cookie sent twice one counts, and neither makes an error', async () => {
   const real = (await signIn(at, await aUser(at))).cookies.get(SESSION)!;
   for (const cookie of [
     `${SESSION}=x; ${SESSION}=${real}`,
@@ -191,15 +192,15 @@ test('input: of a cookie sent twice one counts, and neither makes an error', asy
   }
 });
 
-test('decided: the cookie of a person who was deleted is nobody’s', async () => {
+test('the cookie of a person who was deleted is nobody’s', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
-  await accounts.removeAccount(at.deps, user.sub, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => accounts.removeAccount(trx, user.sub, BY, at.clock.now()));
   expect(await isSignedIn(browser)).toBe(false);
   expect(stepOf(await open(browser, client))).toBe('login');
 });
 
-test('races: one browser signing in five times at once is signed in, and signing out signs it out', async () => {
+test('one browser signing in five times at once is signed in, and signing out signs it out', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   const before = browser.cookies.get(SESSION)!;

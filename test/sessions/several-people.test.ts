@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { User } from '../../src/store/users.ts';
 import { endSession, findSessions } from '../../src/sessions/index.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import * as accounts from '../../src/users/accounts.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aClient, aUser, BY, formTokenOf, PASSWORD, redeem, signIn, someTokens } from '../support/fixtures.ts';
@@ -52,14 +53,14 @@ async function subOf(answer: Record<string, string>): Promise<unknown> {
 const silently = async (parameters: Record<string, string> = {}): Promise<Record<string, string>> =>
   answerTo(client, (await open(browser, client, { prompt: 'none', ...parameters })).response);
 
-test('decided: whoever signs in is the current person; the one before stays signed in', async () => {
+test('whoever signs in is the current person; the one before stays signed in', async () => {
   expect(handles()).toHaveLength(2);
   expect(await currentOf()).toBe('bob');
   expect(await subOf(await silently())).toBe(bob.sub);
   expect(await currentOf(withCookie(handles()[1]!))).toBe('ada');
 });
 
-test('decided: whoever signs in again replaces their own session only, under a new id', async () => {
+test('whoever signs in again replaces their own session only, under a new id', async () => {
   const [bobs, adas] = handles();
   await signInToo(browser, ada);
   expect(handles()).toHaveLength(2);
@@ -69,7 +70,7 @@ test('decided: whoever signs in again replaces their own session only, under a n
   expect(await currentOf()).toBe('ada');
 });
 
-test('decided: of more than five the one that was current longest ago is signed out', async () => {
+test('of more than five the one that was current longest ago is signed out', async () => {
   const [bobs, adas] = handles();
   const { tokens } = await someTokens(at, { client, user: ada, browser: withCookie(adas!) });
   for (let more = 0; more < 3; more += 1) await signInToo(browser, await aUser(at));
@@ -108,7 +109,9 @@ describe('OpenID Connect Core §3.1.2.1: prompt=select_account', () => {
   test('whose session was ended elsewhere is neither shown nor taken', async () => {
     const page = await choose();
     const [adas] = await findSessions(at.deps, handles().slice(1), at.clock.now());
-    await endSession(at.deps, adas!, { ip: '', network: '', request_id: '' }, at.clock.now());
+    await transact(at.deps.db, (trx) =>
+      endSession(trx, adas!, { ip: '', network: '', request_id: '' }, at.clock.now()),
+    );
     expect(stepOf(await proceed(browser, page, { account: ada.sub }))).toBe('select-account');
     expect((await choose()).response.body).not.toContain(ada.email);
   });
@@ -130,7 +133,7 @@ describe('OpenID Connect Core §3.1.2.1: prompt=select_account', () => {
     for (const { email } of [ada, bob, eve]) expect(again.response.body).toContain(email);
   });
 
-  test('pages: "Not you?" and "Not Bob?" lead to the others who are signed in, too', async () => {
+  test('"Not you?" and "Not Bob?" lead to the others who are signed in, too', async () => {
     for (const prompt of ['consent', 'login']) {
       await signInToo(browser, bob);
       at.clock.advance(5);
@@ -174,7 +177,7 @@ describe('OpenID Connect Core §3.1.2.1: hints select among those signed in', ()
     for (const { email } of [bob, eve]) expect(page.response.body).not.toContain(email);
   });
 
-  test('decided: another client’s id_token_hint does not tell who is signed in here, where nobody agreed', async () => {
+  test('another client’s id_token_hint does not tell who is signed in here, where nobody agreed', async () => {
     const asking = await aClient(at);
     const ofEve = (await someTokens(at, { client, user: eve })).tokens.id_token;
     for (const id_token_hint of [hint, ofEve]) {
@@ -268,7 +271,7 @@ describe('RP-Initiated Logout §2: signing out', () => {
   });
 });
 
-describe('pages: /account', () => {
+describe('/account', () => {
   test('shows the others and changes to one of them, with its own form only', async () => {
     const page = await browser.get('/account');
     expect(page.body).toContain(ada.email);
@@ -288,7 +291,7 @@ describe('pages: /account', () => {
   });
 });
 
-test('decided: the answer is about whoever agreed, also when somebody else becomes the current person before it is given', async () => {
+test('the answer is about whoever agreed, also when somebody else becomes the current person before it is given', async () => {
   const asking = await aClient(at);
   // Bob agreed once, so that nothing would keep his code back.
   await proceed(browser, await open(browser, asking), { action: 'approve' });
@@ -319,12 +322,12 @@ describe('ASVS 7.3.1: each session has its own end', () => {
   test('disabling one person leaves the other signed in', async () => {
     const carl = await aUser(at);
     await signInToo(browser, carl);
-    await accounts.setDisabled(at.deps, carl.sub, true, BY, at.clock.now());
+    await transact(at.deps.db, (trx) => accounts.setDisabled(trx, carl.sub, true, BY, at.clock.now()));
     expect(await currentOf()).toBe('bob');
   });
 });
 
-test('input: of a session cookie what is no live session of ours is nobody, and it is looked up but five times', async () => {
+test('of a session cookie what is no live session of ours is nobody, and it is looked up but five times', async () => {
   const [bobs, adas] = handles();
   const strangers = Array.from({ length: 4 }, (_, index) => `g15_${String(index).repeat(43)}`);
   const rows: Array<[string, string | undefined]> = [
@@ -343,7 +346,7 @@ test('input: of a session cookie what is no live session of ours is nobody, and 
   for (const [cookie, expected] of rows) expect(await currentOf(withCookie(cookie)), cookie).toBe(expected);
 });
 
-test('input: two sessions of one person, put into one cookie by hand, are one', async () => {
+test('two sessions of one person, put into one cookie by hand, are one', async () => {
   const other = await signIn(at, ada);
   const page = await open(withCookie([handles()[1], ...handles(other)].join('.')), client, {
     prompt: 'select_account',

@@ -1,6 +1,6 @@
 /** Several tabs of one browser that sign in at once: whatever answer comes last, the cookie names every session that lives. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sha256 } from '../../src/store/handle.ts';
+import { sha256 } from '../../src/protocol/handle.ts';
 import type { User } from '../../src/store/users.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -86,7 +86,7 @@ test('ASVS 7.2.4: so do they when the person is signed in already, beside somebo
   for (const tab of all) expect(namedBy(tab)).toEqual(live);
 });
 
-test('decided: of two people who sign in in one browser at once one does, and the other is asked to try again', async () => {
+test('of two people who sign in in one browser at once one does, and the other is asked to try again', async () => {
   for (let round = 0; round < 3; round += 1) {
     const [ada, bob] = [await aUser(at), await aUser(at)];
     const all = await tabs(new TestBrowser(at), 2);
@@ -98,7 +98,7 @@ test('decided: of two people who sign in in one browser at once one does, and th
   }
 });
 
-test('decided: a session whose answer never reached its browser ends with the next sign-in there, and no other browser’s', async () => {
+test('a session whose answer never reached its browser ends with the next sign-in there, and no other browser’s', async () => {
   const user = await aUser(at);
   const elsewhere = await signIn(at, user);
   const browser = new TestBrowser(at);

@@ -1,7 +1,7 @@
 /** Lists at scale: every order of every list of the admin API, with every filter, is read from an index. */
 import { CompiledQuery, sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bucketOf } from '../../src/store/handle.ts';
+import { bucketOf } from '../../src/protocol/handle.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aUser } from '../support/fixtures.ts';
 import {
@@ -165,7 +165,7 @@ const lists: Array<[string, ListOperation]> = listOperations
   .filter(({ path }) => !READ_WHOLE.includes(path))
   .map((operation) => [operation.path, operation]);
 
-test.each(lists)('decided: every filter and order of the list %s is read from an index', async (_path, operation) => {
+test.each(lists)('every filter and order of the list %s is read from an index', async (_path, operation) => {
   const { list } = operation;
   const names = Object.keys(list.filters.shape);
   const most = names.length > MANY_FILTERS ? 2 : names.length;

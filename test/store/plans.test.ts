@@ -3,18 +3,18 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import * as accessTokens from '../../src/store/access-tokens.ts';
 import * as codes from '../../src/store/authorization-codes.ts';
-import type { Db } from '../../src/store/db.ts';
+import type { Db } from '../../src/store/postgres/db.ts';
 import * as grants from '../../src/store/grants.ts';
-import { PARTITIONED } from '../../src/store/partitions.ts';
+import { PARTITIONED } from '../../src/store/postgres/partitions.ts';
 import * as refreshTokens from '../../src/store/refresh-tokens.ts';
-import { sha256 } from '../../src/store/handle.ts';
+import { sha256 } from '../../src/protocol/handle.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 /** As it is where tokens are made afterwards. */
 const QUICK = { room: 10_000, opaque: [], made: null };
 
-test('decided: a rotation reads one grant, however many its client has, before there are statistics', async () => {
+test('a rotation reads one grant, however many its client has, before there are statistics', async () => {
   const { db, close } = await createTestDatabase({ max: 1 });
   const now = new Date();
   const later = new Date(now.getTime() + 86_400_000);
@@ -118,7 +118,7 @@ const verbs: Record<string, (db: Db) => Promise<unknown>> = {
 };
 
 test.each(['force_generic_plan', 'force_custom_plan'])(
-  'decided: with %s each hot statement reads the rows it needs, and no table whole, before there are statistics',
+  'with %s each hot statement reads the rows it needs, and no table whole, before there are statistics',
   async (mode) => {
     const { db, close } = await createTestDatabase({ max: 1 });
     await sql`select set_config('plan_cache_mode', ${mode}, false)`.execute(db);
@@ -175,7 +175,7 @@ test.each(['force_generic_plan', 'force_custom_plan'])(
   },
 );
 
-test('decided: a prepared statement goes on while a migration adds a column', async () => {
+test('a prepared statement goes on while a migration adds a column', async () => {
   const { db, close } = await createTestDatabase({ max: 1 });
   const ask = (): Promise<unknown> => Promise.all(Object.values(verbs).map((verb) => verb(db)));
   await ask();

@@ -1,9 +1,12 @@
-/** People at the same door at once: consent, sign-in, sessions, accounts, throttles (races: R5, R8, R9). */
+/** People at the same door at once: consent, sign-in, sessions, accounts, throttles. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endSession, startSession } from '../../src/sessions/index.ts';
+import { transact, type Trx } from '../../src/store/postgres/db.ts';
 import * as failures from '../../src/store/failures.ts';
-import { drawHandle, readHandle } from '../../src/store/handle.ts';
+import * as groups from '../../src/store/groups.ts';
+import { drawHandle, readHandle } from '../../src/protocol/handle.ts';
 import * as replays from '../../src/store/replays.ts';
+import * as roles from '../../src/store/roles.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import * as users from '../../src/store/users.ts';
 import type { User } from '../../src/store/users.ts';
@@ -44,7 +47,7 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('R5: a page submitted again and again', () => {
+describe('a page submitted again and again', () => {
   /** A request that waits at the page of its next step. */
   async function waiting(browser: TestBrowser): Promise<{ page: string; interaction: string; code_verifier: string }> {
     const { code_verifier, code_challenge } = aVerifier();
@@ -152,7 +155,7 @@ describe('sessions and what ends them', () => {
     await overtaken(
       at.deps.db,
       (trx) => sessions.insert(trx, rowOf(user.sub), null),
-      () => setDisabled(at.deps, user.sub, true, BY, at.clock.now()),
+      () => transact(at.deps.db, (trx) => setDisabled(trx, user.sub, true, BY, at.clock.now())),
     );
     expect(await liveOf(user)).toEqual([]);
   });
@@ -187,7 +190,7 @@ describe('sessions and what ends them', () => {
       const outcomes = await Promise.allSettled(
         Array.from({ length: 20 }, (_, index) =>
           index === 4 * round
-            ? setDisabled(at.deps, user.sub, true, BY, at.clock.now())
+            ? transact(at.deps.db, (trx) => setDisabled(trx, user.sub, true, BY, at.clock.now()))
             : startSession(at.deps, { sub: user.sub, ...proof }, start, REQUESTER, at.clock.now()),
         ),
       );
@@ -199,8 +202,8 @@ describe('sessions and what ends them', () => {
 
   test('signing in again while the account is disabled, deleted or given a password never deadlocks', async () => {
     const endings = [
-      (sub: string) => setDisabled(at.deps, sub, true, BY, at.clock.now()),
-      (sub: string) => removeAccount(at.deps, sub, BY, at.clock.now()),
+      (sub: string) => transact(at.deps.db, (trx) => setDisabled(trx, sub, true, BY, at.clock.now())),
+      (sub: string) => transact(at.deps.db, (trx) => removeAccount(trx, sub, BY, at.clock.now())),
       (sub: string) => setPassword(at.deps, sub, 'another long password', BY, at.clock.now()),
     ];
     for (let round = 0; round < 12; round += 1) {
@@ -210,7 +213,7 @@ describe('sessions and what ends them', () => {
       at.clock.advance(1);
       const outcomes = await Promise.allSettled([
         ...Array.from({ length: 6 }, () =>
-          startSession(at.deps, signedIn, { ...start, beside: [replaces] }, REQUESTER, at.clock.now()),
+          startSession(at.deps, signedIn, { ...start, browser_sessions: [replaces] }, REQUESTER, at.clock.now()),
         ),
         endings[round % endings.length]!(user.sub),
       ]);
@@ -240,7 +243,7 @@ describe('sessions and what ends them', () => {
         await sessions.insert(trx, { ...rowOf(user.sub), sid: replaces.sid }, null);
         await sessions.supersede(trx, replaces, now);
       },
-      () => endSession(at.deps, replaces, REQUESTER, now),
+      () => transact(at.deps.db, (trx) => endSession(trx, replaces, REQUESTER, now)),
     );
     const answer = await postForm(at, '/token', {
       grant_type: 'refresh_token',
@@ -253,7 +256,7 @@ describe('sessions and what ends them', () => {
 });
 
 describe('counters', () => {
-  test('R8: of twenty claims of one jti one passes', async () => {
+  test('of twenty claims of one jti one passes', async () => {
     const expires_at = new Date(at.clock.now().getTime() + 60_000);
     for (let round = 0; round < 5; round += 1) {
       const claims = await atOnce(20, () => replays.claim(at.deps.db, `client jti ${round}`, expires_at));
@@ -261,7 +264,7 @@ describe('counters', () => {
     }
   });
 
-  test('R9: a hundred failures at once, on keys in any order, are counted one by one', async () => {
+  test('a hundred failures at once, on keys in any order, are counted one by one', async () => {
     const now = at.clock.now();
     const keys = ['a', 'b', 'c'];
     const counts = await atOnce(100, (index) =>
@@ -274,7 +277,7 @@ describe('counters', () => {
     expect([...read.values()].map(({ count }) => count)).toEqual([100, 100, 100]);
   });
 
-  test('R9: of sixty guesses reserved at once, in two lanes, as many are granted as are free in both, and no others count', async () => {
+  test('of sixty guesses reserved at once, in two lanes, as many are granted as are free in both, and no others count', async () => {
     const now = at.clock.now();
     const lanes = [
       { key: 'narrow', policy: { free: 5, first: 1, longest: 900 } },
@@ -292,16 +295,16 @@ describe('counters', () => {
     const later = new Date(now.getTime() + 1000);
     const next = await atOnce(10, () => failures.reserve(at.deps.db, lanes, later, since));
     expect(next.filter(({ granted }) => granted)).toHaveLength(1);
-    await failures.giveBack(at.deps.db, keys);
+    await failures.release(at.deps.db, keys);
     expect(await counts()).toEqual([5, 5]);
     await Promise.all([
       ...Array.from({ length: 10 }, () => failures.forget(at.deps.db, keys)),
       ...Array.from({ length: 10 }, () => failures.reserve(at.deps.db, lanes, later, since)),
-      ...Array.from({ length: 10 }, () => failures.giveBack(at.deps.db, keys.toReversed())),
+      ...Array.from({ length: 10 }, () => failures.release(at.deps.db, keys.toReversed())),
     ]);
   });
 
-  test('R9: of forty wrong passwords at once no more are heard than are free and have a turn', async () => {
+  test('of forty wrong passwords at once no more are heard than are free and have a turn', async () => {
     const user = await aUser(at);
     const fields = { username: user.username, password: 'not the right password' };
     const answers = await atOnce(40, () => postForm(at, '/login', fields, { accept: 'application/json' }));
@@ -312,5 +315,40 @@ describe('counters', () => {
     const name = `password:${at.deps.secrets.mac('typed-name', [user.username]).toString('base64url')}`;
     const read = await failures.read(at.deps.db, [name], new Date(0));
     expect(read.get(name)?.count).toBe(heard);
+  });
+});
+
+describe('a person or a group with room for one more', () => {
+  const MOST = 1;
+  const named = { name: '', description: null, created_at: new Date(), updated_at: new Date() };
+  const aGroup = (name: string): Promise<void> =>
+    transact(at.deps.db, (trx) => groups.insert(trx, { ...named, group_id: name, name }));
+  const aRole = (name: string): Promise<boolean> =>
+    transact(at.deps.db, (trx) => roles.insert(trx, { ...named, role_id: name, resource: null, name }));
+
+  test('two groups at once: the second waits for the first, and finds no room', async () => {
+    const { sub } = await aUser(at);
+    await Promise.all(['first', 'second'].map(aGroup));
+    const join = (trx: Trx, name: string) => groups.addMembers(trx, name, [sub], MOST, at.clock.now());
+    const [first, second] = await overtaken(
+      at.deps.db,
+      (trx) => join(trx, 'first'),
+      () => transact(at.deps.db, (trx) => join(trx, 'second')),
+    );
+    expect([first, second]).toMatchObject([{ added: [sub], crowded: [] }, { crowded: [sub] }]);
+  });
+
+  test.each(['users', 'groups'] as const)('two roles for one of the %s at once: the same', async (kind) => {
+    const { sub } = await aUser(at);
+    await aGroup(`holding ${kind}`);
+    const id = kind === 'users' ? sub : `holding ${kind}`;
+    await Promise.all([`first of ${kind}`, `second of ${kind}`].map(aRole));
+    const assign = (trx: Trx, name: string) => roles.assign(trx, kind, `${name} of ${kind}`, id, MOST, at.clock.now());
+    const [first, second] = await overtaken(
+      at.deps.db,
+      (trx) => assign(trx, 'first'),
+      () => transact(at.deps.db, (trx) => assign(trx, 'second')),
+    );
+    expect([first, second]).toMatchObject([{ added: true, crowded: false }, { crowded: true }]);
   });
 });

@@ -1,9 +1,10 @@
-/** Codes and refresh tokens under many hands at once (races: R1, R2, R3). */
+/** Codes and refresh tokens under many hands at once. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { removeClient } from '../../src/clients/register.ts';
 import { endSession } from '../../src/sessions/index.ts';
 import * as authorizationCodes from '../../src/store/authorization-codes.ts';
-import { bucketOf, drawHandle, drawId, readHandle } from '../../src/store/handle.ts';
+import { transact } from '../../src/store/postgres/db.ts';
+import { bucketOf, drawHandle, drawId, readHandle } from '../../src/protocol/handle.ts';
 import * as grants from '../../src/store/grants.ts';
 import * as refreshTokens from '../../src/store/refresh-tokens.ts';
 import * as sessions from '../../src/store/sessions.ts';
@@ -74,7 +75,7 @@ async function isAlive({ access_token, refresh_token }: Tokens, { app, deps, clo
   return access.active || info.statusCode === 200 || live !== undefined;
 }
 
-describe('R1: one code, many redemptions', () => {
+describe('one code, many redemptions', () => {
   test('RFC 6749 §4.1.2: of 50 at once over two processes at most one gets tokens, and those are revoked', async () => {
     const user = await aUser(at);
     const browser = await signIn(at, user);
@@ -104,7 +105,7 @@ describe('R1: one code, many redemptions', () => {
   });
 });
 
-describe('R2: one refresh token, many refreshes', () => {
+describe('one refresh token, many refreshes', () => {
   test('RFC 9700 §4.14.2: strict, at most one of 50 is answered, and the authorization is over', async () => {
     for (let round = 0; round < 4; round += 1) {
       const { tokens } = await someTokens(at, { client });
@@ -155,13 +156,18 @@ const ENDINGS: Record<string, (family: Family) => Promise<unknown>> = {
   'revocation by refresh token': ({ client, tokens }) =>
     postForm(at, '/revoke', { token: tokens.refresh_token, ...credentials(client) }),
   'replay of its code': (family) => redeem(at, family),
-  'sign-out': (family) => endSession(at.deps, { sid: sidOf(family), sub: family.user.sub }, REQUESTER, at.clock.now()),
-  'disabling the person': ({ user }) => setDisabled(at.deps, user.sub, true, BY, at.clock.now()),
+  'sign-out': (family) =>
+    transact(at.deps.db, (trx) =>
+      endSession(trx, { sid: sidOf(family), sub: family.user.sub }, REQUESTER, at.clock.now()),
+    ),
+  'disabling the person': ({ user }) =>
+    transact(at.deps.db, (trx) => setDisabled(trx, user.sub, true, BY, at.clock.now())),
   'a password change': ({ user }) => setPassword(at.deps, user.sub, 'another long password', BY, at.clock.now()),
-  'deletion of the client': ({ client }) => removeClient(at.deps, client.client_id, BY, at.clock.now()),
+  'deletion of the client': ({ client }) =>
+    transact(at.deps.db, (trx) => removeClient(trx, client.client_id, BY, at.clock.now())),
 };
 
-describe('R3: a refresh racing what ends its family leaves no live token behind', () => {
+describe('a refresh racing what ends its family leaves no live token behind', () => {
   test.each(Object.keys(ENDINGS))('%s', async (name) => {
     for (let round = 0; round < 8; round += 1) {
       const own = await aClient(at, {
@@ -246,8 +252,8 @@ describe('a code issued while its session ends gives nothing', () => {
   });
 
   test.each<[string, (session: sessions.SessionRow, now: Date) => Promise<unknown>]>([
-    ['sign-out', (session, now) => endSession(at.deps, session, REQUESTER, now)],
-    ['disabling', ({ sub }, now) => setDisabled(at.deps, sub, true, BY, now)],
+    ['sign-out', (session, now) => transact(at.deps.db, (trx) => endSession(trx, session, REQUESTER, now))],
+    ['disabling', ({ sub }, now) => transact(at.deps.db, (trx) => setDisabled(trx, sub, true, BY, now))],
     ['a password change', ({ sub }, now) => setPassword(at.deps, sub, 'another long password', BY, now)],
   ])('the code first: %s waits for it, and ends its grant', async (_name, end) => {
     const { browser, session } = await aSignedIn();
@@ -267,7 +273,7 @@ describe('a code issued while its session ends gives nothing', () => {
     const { browser, session } = await aSignedIn();
     const now = at.clock.now();
     const codes = await atOnce(20, async (index) => {
-      if (index === 10) return endSession(at.deps, session, REQUESTER, now);
+      if (index === 10) return transact(at.deps.db, (trx) => endSession(trx, session, REQUESTER, now));
       return authorizationCodes.issue(at.deps.db, await aNewCode(browser), now);
     });
     expect(codes).toHaveLength(20);

@@ -26,10 +26,10 @@ export interface Document {
 }
 
 /** The document of this issuer. */
-export const documentOf = (issuer: string): Document => describeApi(issuer) as unknown as Document;
+const documentOf = (issuer: string): Document => describeApi(issuer) as unknown as Document;
 
 /** With every named schema in its place. */
-export function inlined<T>(value: T, { schemas }: Document['components']): T {
+function inlined<T>(value: T, { schemas }: Document['components']): T {
   if (Array.isArray(value)) return value.map((item) => inlined<unknown>(item, { schemas } as never)) as T;
   if (typeof value !== 'object' || value === null) return value;
   const { $ref = '', ...rest } = value as JsonSchema;
@@ -163,9 +163,9 @@ export class Judge {
     let validate = this.#validators.get(schema);
     if (!validate) this.#validators.set(schema, (validate = this.#ajv.compile({ $ref: schema })));
     if (validate(value)) return [];
-    const said = (validate.errors ?? []).map(
+    const problems = (validate.errors ?? []).map(
       ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
     );
-    return [...said, JSON.stringify(value)];
+    return [...problems, JSON.stringify(value)];
   }
 }

@@ -15,17 +15,17 @@ import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/prometheus.ts';
 import { createOutbound } from '../../src/platform/outbound.ts';
 import { random } from '../../src/platform/random.ts';
-import { createProbe } from '../../src/store/probe.ts';
+import { createProbe } from '../../src/store/postgres/probe.ts';
 import { createVerdicts } from '../../src/tokens/verdicts.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
 import { createTokenSizes } from '../../src/tokens/size.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { knowingThePassword } from './known-password.ts';
-import { giveKeys } from './made-keys.ts';
+import { insertKeys } from './made-keys.ts';
 
 export const TEST_SECRET_KEY = 'a secret key for tests, of forty characters';
 
-/** A clock that moves when told to. */
+/** A clock that a test sets. */
 export interface TestClock {
   now(): Date;
   advance(seconds: number): void;
@@ -97,7 +97,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     metrics,
     tracing: undefined,
   };
-  await giveKeys(db, config, clock.now());
+  await insertKeys(db, config, clock.now());
   await ensureKeys(db, secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], clock.now());
   await deps.keys.reload();
   const app = await buildApp(deps);

@@ -14,7 +14,7 @@ import { SECRET_KEY, temporaryDirectory } from './server.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
-export interface Ran {
+interface Ran {
   code: number | null;
   stdout: string;
   stderr: string;
@@ -27,7 +27,7 @@ export interface Ran {
   problems: string[];
 }
 
-export interface RunOptions {
+interface RunOptions {
   stdin?: string | Buffer;
   env?: Record<string, string>;
 }

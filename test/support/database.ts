@@ -1,7 +1,8 @@
 /** A database of one's own, copied from the migrated template. */
 import { sql } from 'kysely';
 import { inject } from 'vitest';
-import { openDb, type Connection, type Db } from '../../src/store/db.ts';
+import type { Connection, Db } from '../../src/store/postgres/db.ts';
+import { openDb } from '../../src/store/postgres/open.ts';
 import { inDatabase } from './global-setup.ts';
 
 export interface TestDatabase {

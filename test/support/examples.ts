@@ -7,15 +7,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { register } from '../../src/clients/register.ts';
 import { presets, type ClientMetadataInput } from '../../src/protocol/client-metadata.ts';
 import type { Deployment } from './deployment.ts';
-import { BY } from './fixtures.ts';
 import { until } from './postgres-process.ts';
 import { freePort } from './server.ts';
+import { aClient } from './fixtures.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PAGES = readdirSync(join(ROOT, 'docs')).map((name) => readFileSync(join(ROOT, 'docs', name), 'utf8'));
+const PAGES = readdirSync(join(ROOT, 'docs'))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => readFileSync(join(ROOT, 'docs', name), 'utf8'));
 /** The ports that the documentation uses for applications. */
 const PORTS = ['8080', '8090', '5173'];
 
@@ -84,7 +85,7 @@ export function examplesFor(deployment: Deployment): Examples {
         ...metadata,
       };
       const secret = kind === 'web' ? { client_secret: `${client_id}-secret` } : {};
-      await register(test.deps, { client_id, ...secret, metadata: described }, BY, test.clock.now());
+      await aClient(test, { client_id, ...secret, ...described });
       return { name, file, origin, client_id };
     },
 
@@ -95,8 +96,8 @@ export function examplesFor(deployment: Deployment): Examples {
         env: { ...process.env, NODE_ENV: 'development', SESSION_SECRET: 'a secret of forty characters for sessions' },
         stdio: ['ignore', 'ignore', 'pipe'],
       });
-      let said = '';
-      child.stderr.setEncoding('utf8').on('data', (text) => (said += text));
+      let output = '';
+      child.stderr.setEncoding('utf8').on('data', (text) => (output += text));
       const exited = once(child, 'close');
       let ended = false;
       void exited.then(() => (ended = true));
@@ -106,7 +107,7 @@ export function examplesFor(deployment: Deployment): Examples {
       });
       for (const { name, origin } of examples) {
         await until(`${name} answers`, async () => {
-          if (ended) throw new Error(`an example ended by itself: ${said}`);
+          if (ended) throw new Error(`an example ended by itself: ${output}`);
           return isListening(Number(new URL(origin).port));
         });
       }

@@ -1,13 +1,13 @@
 /** Named fixtures, valid by default: clients, people, browsers, codes and tokens, made through the real code. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
-import { register } from '../../src/clients/register.ts';
 import { presets, type ClientMetadataInput } from '../../src/protocol/client-metadata.ts';
 import { createAccount, type NewAccount } from '../../src/users/accounts.ts';
 import type { User } from '../../src/store/users.ts';
+import { administer, aScope, BY } from './administer.ts';
 import type { TestApp } from './app.ts';
 
-export const BY = { actor: 'test' };
+export { asOfBefore, aScope, BY, changeClient } from './administer.ts';
 export const PASSWORD = 'correct horse battery staple';
 export const REDIRECT_URI = 'https://app.example.test/callback';
 
@@ -22,24 +22,20 @@ export interface AClient {
   redirect_uri: string;
 }
 
-/** Registers a confidential web client, unless `metadata` says otherwise. */
-export async function aClient({ deps, clock }: TestApp, metadata: Partial<ClientMetadataInput> = {}): Promise<AClient> {
-  const document = await register(
-    deps,
-    {
-      metadata: {
-        ...presets.web,
-        client_name: 'Test App',
-        redirect_uris: [REDIRECT_URI],
-        scope: 'openid profile email offline_access',
-        ...metadata,
-      },
-    },
-    BY,
-    clock.now(),
-  );
-  const redirect_uri = metadata.redirect_uris?.[0] ?? REDIRECT_URI;
-  return { client_id: document.client_id, client_secret: document.client_secret ?? '', redirect_uri };
+/** Creates a confidential web client as an operator does, unless `metadata` says otherwise. */
+export async function aClient(
+  test: TestApp,
+  metadata: Partial<ClientMetadataInput> & { client_id?: string; client_secret?: string } = {},
+): Promise<AClient> {
+  const made = await administer(test, 'POST', '/clients', {
+    ...presets.web,
+    client_name: 'Test App',
+    redirect_uris: [REDIRECT_URI],
+    scope: 'openid profile email offline_access',
+    ...metadata,
+  });
+  const { client_id, client_secret = '' } = made as { client_id: string; client_secret?: string };
+  return { client_id, client_secret, redirect_uri: metadata.redirect_uris?.[0] ?? REDIRECT_URI };
 }
 
 export const aPublicClient = (test: TestApp, metadata: Partial<ClientMetadataInput> = {}): Promise<AClient> =>
@@ -47,15 +43,10 @@ export const aPublicClient = (test: TestApp, metadata: Partial<ClientMetadataInp
 
 /** A client for client_credentials, with two scopes for machines. */
 export async function aService(test: TestApp, metadata: Partial<ClientMetadataInput> = {}): Promise<AClient> {
+  const present = await test.deps.db.selectFrom('scopes').select('name').where('name', 'like', 'jobs:%').execute();
   for (const name of ['jobs:read', 'jobs:write']) {
-    const scope = { name, description: null, claims: [], for_people: false, for_machines: true };
-    await test.deps.db
-      .insertInto('scopes')
-      .values(scope)
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
+    if (!present.some((scope) => scope.name === name)) await aScope(test, name, { for_people: false });
   }
-  test.deps.directory.clear();
   return aClient(test, { ...presets.m2m, redirect_uris: [], scope: 'jobs:read jobs:write', ...metadata });
 }
 

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { TestProject } from 'vitest/node';
 import { startPostgres } from '../../src/platform/postgres/index.ts';
-import { openDb, type Connection } from '../../src/store/db.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import type { Connection } from '../../src/store/postgres/db.ts';
+import { openDb } from '../../src/store/postgres/open.ts';
+import { migrate } from '../../src/store/postgres/migrate.ts';
 import { makeKeys } from './made-keys.ts';
 
 declare module 'vitest' {

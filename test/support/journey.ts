@@ -15,7 +15,7 @@ export interface Application {
   /** Where sign-outs lead, and the page that is framed at one, with the parameters of its visits so far. */
   bye: string;
   frontchannel: string;
-  told: Array<Record<string, string>>;
+  posted: Array<Record<string, string>>;
   /** The parameters of its callbacks so far, and how they came. */
   called: Array<{ method: string; parameters: Record<string, string> }>;
   /** Lets its next answers wait until the returned function is called. */
@@ -26,14 +26,14 @@ export interface Application {
 export async function startApplication(): Promise<Application> {
   const port = await freePort();
   const called: Application['called'] = [];
-  const told: Application['told'] = [];
+  const posted: Application['posted'] = [];
   let held: Promise<void> | undefined;
   const server = createServer((request, response) => {
     void text(request).then(async (body) => {
       const { pathname, search, searchParams } = new URL(request.url!, `http://localhost:${port}`);
       const parameters = Object.fromEntries(body === '' ? searchParams : new URLSearchParams(body));
       if (pathname === '/callback' && search + body !== '') called.push({ method: request.method!, parameters });
-      if (pathname === '/signed-out') told.push(parameters);
+      if (pathname === '/signed-out') posted.push(parameters);
       await held;
       response.setHeader('content-type', 'text/html; charset=utf-8');
       response.end('<!doctype html><title>The application</title><link rel="icon" href="data:,">');
@@ -46,7 +46,7 @@ export async function startApplication(): Promise<Application> {
     bye: `http://localhost:${port}/bye`,
     frontchannel: `http://localhost:${port}/signed-out`,
     called,
-    told,
+    posted,
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;
@@ -85,8 +85,8 @@ export async function openVisit(browser: Browser, options: VisitOptions = {}): P
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
     // Chromium also tells the status of each document: 4xx is an answer of ours.
-    const said = ['error', 'warning'].includes(message.type());
-    if (said && !message.text().startsWith('Failed to load resource: the server responded with a status of 4')) {
+    const isComplaint = ['error', 'warning'].includes(message.type());
+    if (isComplaint && !message.text().startsWith('Failed to load resource: the server responded with a status of 4')) {
       problems.push(message.text());
     }
   });

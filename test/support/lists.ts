@@ -61,14 +61,14 @@ type Query = (...given: unknown[]) => unknown;
 export function recordStatements(): { take(): Statement[]; stop(): void } {
   const prototype = pg.Client.prototype as unknown as { query: Query };
   const { query } = prototype;
-  const heard: Statement[] = [];
+  const statements: Statement[] = [];
   prototype.query = function (this: unknown, ...given: unknown[]): unknown {
     const [first, values] = given;
-    heard.push(typeof first === 'string' ? { text: first, values: values as unknown[] } : (first as Statement));
+    statements.push(typeof first === 'string' ? { text: first, values: values as unknown[] } : (first as Statement));
     return query.apply(this, given);
   };
   return {
-    take: () => heard.splice(0, Infinity),
+    take: () => statements.splice(0, Infinity),
     stop: () => void (prototype.query = query),
   };
 }

@@ -5,7 +5,7 @@ import { makeKey } from '../../src/keys/rotation.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { random } from '../../src/platform/random.ts';
 import { KEY_ALGS } from '../../src/protocol/key-alg.ts';
-import { transact, type Db } from '../../src/store/db.ts';
+import { transact, type Db } from '../../src/store/postgres/db.ts';
 import * as store from '../../src/store/keys.ts';
 
 /** One as it crosses from the process that made it to those of the tests. */
@@ -37,7 +37,7 @@ export function makeKeys(): Promise<MadeKey[][]> {
 let given = 0;
 
 /** Gives a database without keys one of each algorithm that the configuration asks for, in use from `now`. */
-export async function giveKeys(db: Db, config: Config, now: Date): Promise<void> {
+export async function insertKeys(db: Db, config: Config, now: Date): Promise<void> {
   const secrets = createSecrets([...config.SECRET_KEYS, SEAL], random);
   const algs = new Set<string>([...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS]);
   const set = inject('keys')[(given += 1) % SETS]!.filter(({ alg }) => algs.has(alg));

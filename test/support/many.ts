@@ -1,6 +1,6 @@
 /** Many of everything that operators list, besides people and what they granted: for lists at scale. */
 import { sql, type RawBuilder } from 'kysely';
-import type { Db } from '../../src/store/db.ts';
+import type { Db } from '../../src/store/postgres/db.ts';
 
 /** How many of each. */
 export interface Amounts {

@@ -1,8 +1,7 @@
 /** What tests of the OAuth doors share: raw requests, the form every refusal must have, a valid request of each grant. */
 import type { LightMyRequestResponse } from 'fastify';
 import { expect } from 'vitest';
-import { DEVICE_GRANT, type GrantType } from '../../src/protocol/client-metadata.ts';
-import { put } from '../../src/store/resources.ts';
+import { DEVICE_GRANT, type GrantType } from '../../src/protocol/client.ts';
 import type { Resource } from '../../src/store/resources.ts';
 import type { TestApp } from './app.ts';
 import {
@@ -14,18 +13,12 @@ import {
   someTokens,
   type AClient,
 } from './fixtures.ts';
+import { administer } from './administer.ts';
 
 type Fields = Record<string, string | undefined>;
 type Served = Pick<TestApp, 'app' | 'deps'>;
 
 export const FORM = 'application/x-www-form-urlencoded';
-export const GRANTS = [
-  'authorization_code',
-  'refresh_token',
-  'client_credentials',
-  DEVICE_GRANT,
-] as const satisfies readonly GrantType[];
-
 export const formOf = (fields: Fields): string =>
   new URLSearchParams(
     Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined),
@@ -83,25 +76,34 @@ export interface ATokenRequest {
   fields: Record<string, string>;
 }
 
+/** By grant: a request that is valid, but for its `grant_type`, of this client or of one that is made for it. */
+const requestOf: Record<GrantType, (test: TestApp, of: { client?: AClient }) => Promise<ATokenRequest>> = {
+  async authorization_code(test, of) {
+    const client = of.client ?? (await aClient(test));
+    const { code, code_verifier } = await anAuthorizationCode(test, { client });
+    return { client, fields: { code, code_verifier, redirect_uri: client.redirect_uri } };
+  },
+  async client_credentials(test, of) {
+    return { client: of.client ?? (await aService(test)), fields: { scope: 'jobs:read' } };
+  },
+  async refresh_token(test, of) {
+    const client = of.client ?? (await aClient(test));
+    const { tokens } = await someTokens(test, { client });
+    return { client, fields: { refresh_token: tokens.refresh_token } };
+  },
+  async [DEVICE_GRANT](test, of) {
+    const { client, device_code } = await anApprovedDeviceCode(test, of);
+    return { client, fields: { device_code } };
+  },
+};
+
 export async function aTokenRequest(
   test: TestApp,
   grant_type: GrantType,
   of: { client?: AClient } = {},
 ): Promise<ATokenRequest> {
-  if (grant_type === 'client_credentials') {
-    return { client: of.client ?? (await aService(test)), fields: { grant_type, scope: 'jobs:read' } };
-  }
-  if (grant_type === DEVICE_GRANT) {
-    const { client, device_code } = await anApprovedDeviceCode(test, of);
-    return { client, fields: { grant_type, device_code } };
-  }
-  const client = of.client ?? (await aClient(test));
-  if (grant_type === 'refresh_token') {
-    const { tokens } = await someTokens(test, { client });
-    return { client, fields: { grant_type, refresh_token: tokens.refresh_token } };
-  }
-  const { code, code_verifier } = await anAuthorizationCode(test, { client });
-  return { client, fields: { grant_type, code, code_verifier, redirect_uri: client.redirect_uri } };
+  const { client, fields } = await requestOf[grant_type](test, of);
+  return { client, fields: { grant_type, ...fields } };
 }
 
 /** Sends it with the credentials in the body. */
@@ -114,17 +116,7 @@ export const send = (
 
 /** Registers a resource (RFC 8707). */
 export async function aResource(test: TestApp, resource: string, terms: Partial<Resource> = {}): Promise<string> {
-  await put(test.deps.db, {
-    resource,
-    name: null,
-    client_id: null,
-    scope: [],
-    access_token_format: null,
-    access_token_ttl: null,
-    access_token_signing_alg: null,
-    ...terms,
-  });
-  test.deps.directory.clear();
+  await administer(test, 'PUT', '/resources/{resource}', terms, { resource });
   return resource;
 }
 

@@ -2,8 +2,9 @@
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { startPostgres, type PostgresOptions, type RunningPostgres } from '../../src/platform/postgres/index.ts';
-import { openDb, type Connection } from '../../src/store/db.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import type { Connection } from '../../src/store/postgres/db.ts';
+import { openDb } from '../../src/store/postgres/open.ts';
+import { migrate } from '../../src/store/postgres/migrate.ts';
 import type { TestDatabase } from './database.ts';
 import { descendants } from './processes.ts';
 import { temporaryDirectory } from './server.ts';

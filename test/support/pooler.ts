@@ -4,7 +4,7 @@
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Connection } from '../../src/store/db.ts';
+import type { Connection } from '../../src/store/postgres/db.ts';
 
 export type Mode = 'session' | 'transaction' | 'transaction, with prepared statements';
 
@@ -19,7 +19,10 @@ const numbers = (...all: number[]): Buffer =>
 const text = (body: Buffer, from = 0): string => body.toString('utf8', from, body.indexOf(0, from));
 
 /** Calls back with each message of a stream; the first of a client has no type. */
-function reader(untyped: boolean, heard: (type: string, body: Buffer, whole: Buffer) => void): (data: Buffer) => void {
+function reader(
+  untyped: boolean,
+  onMessage: (type: string, body: Buffer, whole: Buffer) => void,
+): (data: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0);
   let first = untyped;
   return (data) => {
@@ -31,7 +34,7 @@ function reader(untyped: boolean, heard: (type: string, body: Buffer, whole: Buf
       const [whole, type] = [rest.subarray(0, end), first ? '' : String.fromCharCode(rest[0]!)];
       rest = rest.subarray(end);
       first = false;
-      heard(type, whole.subarray(at + 4), whole);
+      onMessage(type, whole.subarray(at + 4), whole);
     }
   };
 }

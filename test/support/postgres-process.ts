@@ -8,7 +8,7 @@ import pg from 'pg';
 import type { PostgresConnection, PostgresOptions } from '../../src/platform/postgres/index.ts';
 
 /** What the holder says. */
-export interface HolderAnswer {
+interface HolderAnswer {
   connection: PostgresConnection;
   version: string;
   dataDir: string;

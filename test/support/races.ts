@@ -1,6 +1,6 @@
 /** Races: many promises at once, and transactions held open at the very point where they would collide. */
 import { sql } from 'kysely';
-import { transact, type Db, type Trx } from '../../src/store/db.ts';
+import { transact, type Db, type Trx } from '../../src/store/postgres/db.ts';
 
 /** Starts `n` at once and waits for all of them; a rejection is thrown on. */
 export const atOnce = <T>(n: number, work: (index: number) => Promise<T>): Promise<T[]> =>

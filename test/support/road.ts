@@ -1,7 +1,7 @@
 /** A way to the database of a test, that can be cut. */
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Connection } from '../../src/store/db.ts';
+import type { Connection } from '../../src/store/postgres/db.ts';
 
 /** A road to the database that can be closed, or lose what is sent on it. */
 export class Road {

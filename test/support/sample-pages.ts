@@ -13,11 +13,11 @@ import { logoutPage } from '../../src/views/logout.ts';
 import { selectAccountPage } from '../../src/views/select-account.ts';
 import { signedOutPage } from '../../src/views/signed-out.ts';
 
-export const nonce = 'dGVzdC1ub25jZQ';
+const nonce = 'dGVzdC1ub25jZQ';
 export const frame: Frame = { nonce, issuer: 'https://id.example.test' };
 
 /** As http sends them. */
-export const pageHeaders = {
+const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'`,
 };
@@ -43,14 +43,14 @@ export const notes: ClientView = {
   tos_uri: 'https://notes.example.test/terms',
   registered_by: 'operator',
 };
-export const longClient: ClientView = {
+const longClient: ClientView = {
   client_id: 'long',
   client_name:
     'The Inter-Departmental Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft',
   client_host: 'a-very-long-subdomain-of-somebody.who-registers-long-names.example.test',
   registered_by: 'self',
 };
-export const hostileClient: ClientView = {
+const hostileClient: ClientView = {
   client_id: hostile,
   client_name: hostile,
   client_host: hostile,
@@ -312,7 +312,7 @@ export const pages: Record<string, Html> = {
   'signed-out-native': signedOutPage({ frame, client: notes, return_url: 'com.example.notes:/bye' }),
   'signed-out-told': signedOutPage({
     frame,
-    told: ['Notes', 'Calendar'],
+    notified: ['Notes', 'Calendar'],
     frames: ['https://notes.example.test/logout?iss=https%3A%2F%2Fid.example.test&sid=s'],
     others: [{ name: 'Bob' }],
   }),
@@ -321,7 +321,7 @@ export const pages: Record<string, Html> = {
     frame,
     client: hostileClient,
     return_url: '\u0001javascript:alert(9)',
-    told: [hostile],
+    notified: [hostile],
     others: [{ name: hostile }],
   }),
   account: accountPage({

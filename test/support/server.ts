@@ -75,11 +75,11 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
       await pause(15);
       continue;
     }
-    const said = server.output();
+    const output = server.output();
     await server.kill();
     // Between choosing a port and listening, another process can take it.
-    if (port === undefined && /EADDRINUSE|is in use/.test(said)) return startServer(options);
-    throw new Error(`the server was not ready: ${said}`);
+    if (port === undefined && /EADDRINUSE|is in use/.test(output)) return startServer(options);
+    throw new Error(`the server was not ready: ${output}`);
   }
 }
 
@@ -121,8 +121,8 @@ function launch(command: string, port: number, env: Record<string, string | unde
     env: Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined)),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
   // `close` and not `exit`: by then everything it said has been read.
   const exited = new Promise<Exit>((resolve, reject) => {
     child.once('error', reject);
@@ -135,7 +135,7 @@ function launch(command: string, port: number, env: Record<string, string | unde
     issuer,
     origin,
     pid,
-    output: () => said,
+    output: () => output,
     exited,
     async stop() {
       child.kill('SIGTERM');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { temporaryDirectory } from './server.ts';
 
-export interface Pasted {
+interface Pasted {
   stdout: string;
   stderr: string;
   /** Every command of it that failed, in a pipeline too. */
@@ -32,8 +32,8 @@ export function openTerminal(env: Record<string, string>): Terminal {
     writeFileSync(script!, block);
     shell.stdin.write(`. ${script} < /dev/null > ${stdout} 2> ${stderr}; echo done\n`);
     if ((await lines.next()).done) throw new Error(`the shell ended in: ${block}`);
-    const [said, complained, failures] = [stdout!, stderr!, failed!].map((file) => readFileSync(file, 'utf8'));
-    return { stdout: said!, stderr: complained!, failed: failures!.split('\n').filter((line) => line !== '') };
+    const [output, errors, failures] = [stdout!, stderr!, failed!].map((file) => readFileSync(file, 'utf8'));
+    return { stdout: output!, stderr: errors!, failed: failures!.split('\n').filter((line) => line !== '') };
   }
 
   return {

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { User } from '../../src/store/users.ts';
 import { addMembers, createGroup, removeGroup, removeMember, updateGroup } from '../../src/users/groups.ts';
 import { removeAccount } from '../../src/users/accounts.ts';
-import { createRole, giveRole, takeRole } from '../../src/users/roles.ts';
+import { createRole, assignRole, unassignRole } from '../../src/users/roles.ts';
 import { removeResource } from '../../src/clients/scopes.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
   aClient,
@@ -43,9 +44,9 @@ const role: Record<string, string> = {};
 
 const now = (): Date => at.clock.now();
 const join = (name: string, { sub }: { sub: string }): Promise<unknown> =>
-  addMembers(at.deps, group[name]!, [sub], BY, now());
+  transact(at.deps.db, (trx) => addMembers(trx, group[name]!, [sub], BY, now()));
 const leave = (name: string, { sub }: { sub: string }): Promise<unknown> =>
-  removeMember(at.deps, group[name]!, sub, BY, now());
+  transact(at.deps.db, (trx) => removeMember(trx, group[name]!, sub, BY, now()));
 
 beforeAll(async () => {
   at = await testApp();
@@ -57,7 +58,7 @@ beforeAll(async () => {
   await aResource(at, OPAQUE, { claims: ['groups', 'roles'], access_token_format: 'opaque' });
   await aResource(at, SILENT);
   for (const name of ['staff', 'night']) {
-    group[name] = (await createGroup(at.deps, { name }, BY, now())).group_id;
+    group[name] = (await transact(at.deps.db, (trx) => createGroup(trx, at.deps, { name }, BY, now()))).group_id;
   }
   const roles: Array<[string, string | null]> = [
     ['auditor', null],
@@ -67,30 +68,32 @@ beforeAll(async () => {
     ['admin', OPAQUE],
   ];
   for (const [name, resource] of roles) {
-    role[`${name} ${resource}`] = (await createRole(at.deps, { name, resource }, BY, now())).role_id;
+    role[`${name} ${resource}`] = (
+      await transact(at.deps.db, (trx) => createRole(trx, at.deps, { name, resource }, BY, now()))
+    ).role_id;
   }
   await join('staff', ada);
   const people = { kind: 'users', id: ada.sub } as const;
   const staff = { kind: 'groups', id: group['staff']! } as const;
-  await giveRole(at.deps, role['auditor null']!, staff, BY, now());
-  await giveRole(at.deps, role[`editor ${NOTES}`]!, people, BY, now());
+  await transact(at.deps.db, (trx) => assignRole(trx, role['auditor null']!, staff, BY, now()));
+  await transact(at.deps.db, (trx) => assignRole(trx, role[`editor ${NOTES}`]!, people, BY, now()));
   // Twice over: it is one role all the same.
-  await giveRole(at.deps, role[`editor ${NOTES}`]!, staff, BY, now());
-  await giveRole(at.deps, role[`payer ${BILLS}`]!, staff, BY, now());
-  await giveRole(at.deps, role[`admin ${BILLS}`]!, people, BY, now());
-  await giveRole(at.deps, role[`admin ${OPAQUE}`]!, people, BY, now());
+  await transact(at.deps.db, (trx) => assignRole(trx, role[`editor ${NOTES}`]!, staff, BY, now()));
+  await transact(at.deps.db, (trx) => assignRole(trx, role[`payer ${BILLS}`]!, staff, BY, now()));
+  await transact(at.deps.db, (trx) => assignRole(trx, role[`admin ${BILLS}`]!, people, BY, now()));
+  await transact(at.deps.db, (trx) => assignRole(trx, role[`admin ${OPAQUE}`]!, people, BY, now()));
 });
 afterAll(() => at.close());
 
-interface Told {
+interface MembershipsSeen {
   groups?: unknown;
   roles?: unknown;
 }
-const told = ({ groups, roles }: Record<string, unknown>): Told => ({
+const told = ({ groups, roles }: Record<string, unknown>): MembershipsSeen => ({
   ...(groups !== undefined && { groups }),
   ...(roles !== undefined && { roles }),
 });
-const inToken = (jwt: string): Told => told(decode(jwt).payload);
+const inToken = (jwt: string): MembershipsSeen => told(decode(jwt).payload);
 const tokensFor = async (
   parameters: Record<string, string> = {},
   given: { client?: AClient; user?: User; browser?: TestBrowser } = {},
@@ -117,7 +120,7 @@ describe('what a client is told', () => {
     }
   });
 
-  test('decided: another client is told of the roles at the whole server only', async () => {
+  test('another client is told of the roles at the whole server only', async () => {
     const other = await aClient(at, { scope: SCOPE, skip_consent: true });
     expect(inToken((await tokensFor({}, { client: other })).id_token)).toEqual({
       groups: ['staff'],
@@ -141,7 +144,7 @@ describe('what a client is told', () => {
     expect(told(payload)).toEqual({ groups: ['staff'], roles: ['auditor', 'editor'] });
   });
 
-  test('decided: names among the claims of a person are groups, too, beside those here', async () => {
+  test('names among the claims of a person are groups, too, beside those here', async () => {
     const bob = await aUser(at, { claims: { groups: ['legacy', 'staff'] } });
     const theirs = { user: bob, browser: await signIn(at, bob) };
     expect(inToken((await tokensFor({}, theirs)).id_token)).toEqual({ groups: ['legacy', 'staff'] });
@@ -168,8 +171,8 @@ describe('what a resource is told', () => {
     }
   });
 
-  test('decided: a token for several resources says what all of them ask for, and the roles held at all of them', async () => {
-    const of = async (...resource: string[]): Promise<Told> => {
+  test('a token for several resources says what all of them ask for, and the roles held at all of them', async () => {
+    const of = async (...resource: string[]): Promise<MembershipsSeen> => {
       const { code_verifier, code_challenge } = aVerifier();
       const asked = { scope: SCOPE, code_challenge, code_challenge_method: 'S256' };
       const more = resource.map((uri) => `&resource=${encodeURIComponent(uri)}`).join('');
@@ -187,7 +190,7 @@ describe('what a resource is told', () => {
   test('RFC 7662 §2.2: introspection of an opaque token says what is so now', async () => {
     const { access_token } = await tokensFor({ resource: OPAQUE });
     expect(access_token).not.toContain('.');
-    const asked = async (): Promise<Told> => told(await introspect(at, client, access_token));
+    const asked = async (): Promise<MembershipsSeen> => told(await introspect(at, client, access_token));
     expect(await asked()).toEqual({ groups: ['staff'], roles: ['admin', 'auditor'] });
     await join('night', ada);
     expect(await asked()).toEqual({ groups: ['night', 'staff'], roles: ['admin', 'auditor'] });
@@ -219,7 +222,7 @@ describe('a change', () => {
     const eve = await aUser(at);
     const theirs = { user: eve, browser: await signIn(at, eve) };
     let tokens = await tokensFor({ resource: NOTES }, theirs);
-    const next = async (): Promise<[Told, Told]> => {
+    const next = async (): Promise<[MembershipsSeen, MembershipsSeen]> => {
       tokens = (await refresh(at, client, tokens.refresh_token)).json<Tokens>();
       return [inToken(tokens.access_token), inToken(tokens.id_token)];
     };
@@ -229,14 +232,18 @@ describe('a change', () => {
     expect(await next()).toEqual([all, all]);
 
     const here = await tokensFor({}, theirs);
-    const seen = async (): Promise<Told> => told((await userinfo(at, here.access_token)).json());
+    const seen = async (): Promise<MembershipsSeen> => told((await userinfo(at, here.access_token)).json());
     expect(await seen()).toEqual(all);
-    await takeRole(at.deps, role['auditor null']!, { kind: 'groups', id: group['staff']! }, BY, now());
+    await transact(at.deps.db, (trx) =>
+      unassignRole(trx, role['auditor null']!, { kind: 'groups', id: group['staff']! }, BY, now()),
+    );
     expect(await seen()).toEqual({ groups: ['staff'], roles: ['editor'] });
-    await giveRole(at.deps, role['auditor null']!, { kind: 'groups', id: group['staff']! }, BY, now());
-    await updateGroup(at.deps, group['staff']!, { name: 'crew' }, BY, now());
+    await transact(at.deps.db, (trx) =>
+      assignRole(trx, role['auditor null']!, { kind: 'groups', id: group['staff']! }, BY, now()),
+    );
+    await transact(at.deps.db, (trx) => updateGroup(trx, group['staff']!, { name: 'crew' }, BY, now()));
     expect(await seen()).toEqual({ ...all, groups: ['crew'] });
-    await updateGroup(at.deps, group['staff']!, { name: 'staff' }, BY, now());
+    await transact(at.deps.db, (trx) => updateGroup(trx, group['staff']!, { name: 'staff' }, BY, now()));
     await leave('staff', eve);
     expect([await seen(), ...(await next())]).toEqual([{}, {}, {}]);
   });
@@ -246,12 +253,14 @@ describe('a change', () => {
     const theirs = { user: max, browser: await signIn(at, max) };
     const gone = 'https://gone.example.test';
     await aResource(at, gone, { claims: ['roles'] });
-    const { group_id } = await createGroup(at.deps, { name: 'passing' }, BY, now());
-    await addMembers(at.deps, group_id, [max.sub], BY, now());
+    const { group_id } = await transact(at.deps.db, (trx) => createGroup(trx, at.deps, { name: 'passing' }, BY, now()));
+    await transact(at.deps.db, (trx) => addMembers(trx, group_id, [max.sub], BY, now()));
     for (const resource of [gone, null]) {
-      const { role_id } = await createRole(at.deps, { name: 'guest', resource }, BY, now());
-      await giveRole(at.deps, role_id, { kind: 'groups', id: group_id }, BY, now());
-      await giveRole(at.deps, role_id, { kind: 'users', id: max.sub }, BY, now());
+      const { role_id } = await transact(at.deps.db, (trx) =>
+        createRole(trx, at.deps, { name: 'guest', resource }, BY, now()),
+      );
+      await transact(at.deps.db, (trx) => assignRole(trx, role_id, { kind: 'groups', id: group_id }, BY, now()));
+      await transact(at.deps.db, (trx) => assignRole(trx, role_id, { kind: 'users', id: max.sub }, BY, now()));
     }
     const left = async (): Promise<number[]> => {
       const count = async (table: 'roles' | 'group_members' | 'role_users' | 'role_groups'): Promise<number> =>
@@ -265,12 +274,12 @@ describe('a change', () => {
     };
     expect(inToken((await tokensFor({}, theirs)).id_token)).toEqual({ groups: ['passing'], roles: ['guest'] });
     const before = await left();
-    await removeResource(at.deps, gone, BY, now());
+    await transact(at.deps.db, (trx) => removeResource(trx, gone, BY, now()));
     expect(await left()).toEqual([before[0]! - 1, before[1]!, before[2]! - 1, before[3]! - 1]);
-    await removeGroup(at.deps, group_id, BY, now());
+    await transact(at.deps.db, (trx) => removeGroup(trx, group_id, BY, now()));
     expect(await left()).toEqual([before[0]! - 1, before[1]! - 1, before[2]! - 1, before[3]! - 2]);
     expect(inToken((await tokensFor({}, theirs)).id_token)).toEqual({ roles: ['guest'] });
-    await removeAccount(at.deps, max.sub, BY, now());
+    await transact(at.deps.db, (trx) => removeAccount(trx, max.sub, BY, now()));
     expect(await left()).toEqual([before[0]! - 1, before[1]! - 1, before[2]! - 2, before[3]! - 2]);
   });
 });
@@ -283,15 +292,15 @@ describe('the size of tokens', () => {
   afterAll(() => small.close());
   const crowd = async (user: User, names: string[]): Promise<void> => {
     for (const name of names) {
-      const { group_id } = await createGroup(at.deps, { name }, BY, now());
-      await addMembers(at.deps, group_id, [user.sub], BY, now());
+      const { group_id } = await transact(at.deps.db, (trx) => createGroup(trx, at.deps, { name }, BY, now()));
+      await transact(at.deps.db, (trx) => addMembers(trx, group_id, [user.sub], BY, now()));
     }
   };
   const long = (prefix: string, count: number): string[] =>
     Array.from({ length: count }, (_, index) => `${prefix}${index}`.padEnd(190, 'x'));
   const warnings = (): string[] => small.logged.filter((line) => line.includes('token_large'));
 
-  test('decided: a token above TOKEN_SIZE_WARN is a log line a minute for each client, without the person', async () => {
+  test('a token above TOKEN_SIZE_WARN is a log line a minute for each client, without the person', async () => {
     const eve = await aUser(at);
     await crowd(eve, long('warn', 4));
     let { tokens } = await someTokens(small, { client, user: eve, parameters: { scope: SCOPE } });
@@ -309,7 +318,7 @@ describe('the size of tokens', () => {
     expect(warnings()).toHaveLength(2);
   });
 
-  test('decided: above TOKEN_SIZE_MAX a request is refused, and what it presented can be used again', async () => {
+  test('above TOKEN_SIZE_MAX a request is refused, and what it presented can be used again', async () => {
     const eve = await aUser(at);
     const theirs = { client, user: eve, browser: await signIn(small, eve), parameters: { scope: SCOPE } };
     const { tokens } = await someTokens(small, theirs);
@@ -347,7 +356,7 @@ describe('the size of tokens', () => {
     expect((await requests.code()).json()).toMatchObject({ error: 'invalid_grant' });
   });
 
-  test('decided: within the retry window a refused retry takes nothing from the client', async () => {
+  test('within the retry window a refused retry takes nothing from the client', async () => {
     const config = { TOKEN_SIZE_MAX: 2500, REFRESH_TOKEN_RETRY_WINDOW: 30 };
     const patient = await testApp({ database: at.database, config });
     const eve = await aUser(at);

@@ -2,33 +2,35 @@
 import { compactVerify, decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setClientDisabled } from '../../src/clients/disabling.ts';
-import { updateClient } from '../../src/clients/register.ts';
 import { createKeyRing, ensureKeys, isSaltReadable } from '../../src/keys/index.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { random } from '../../src/platform/random.ts';
 import { presets, type ClientMetadataInput } from '../../src/protocol/client-metadata.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import { issueLogoutToken } from '../../src/tokens/logout-token.ts';
 import type { User } from '../../src/store/users.ts';
 import { TEST_SECRET_KEY, testApp, type TestApp } from '../support/app.ts';
 import { aNetwork } from '../support/encryption.ts';
 import {
+  type AClient,
   aClient,
-  anApprovedDeviceCode,
   aDevice,
+  anApprovedDeviceCode,
   aService,
-  authorizationUrl,
+  asOfBefore,
   aUser,
+  authorizationUrl,
   BY,
+  changeClient,
   credentials,
   introspect,
   postForm,
   refresh,
   signIn,
   someTokens,
-  userinfo,
-  type AClient,
   type TestBrowser,
   type Tokens,
+  userinfo,
 } from '../support/fixtures.ts';
 import { decode } from '../support/oauth.ts';
 
@@ -239,7 +241,7 @@ describe('hints', () => {
   });
 });
 
-describe('decided: a pairwise sub is for ever', () => {
+describe('a pairwise sub is for ever', () => {
   const named = async (keys: string[]): Promise<string> => {
     const secrets = createSecrets(keys, random);
     await ensureKeys(at.deps.db, secrets, ['RS256'], at.clock.now());
@@ -287,17 +289,13 @@ describe('decided: a pairwise sub is for ever', () => {
   test('OpenID Connect Core §8: whom people have authorized stays in its sector; where nobody has, old hints ask again', async () => {
     const of = await aClient(at, { skip_consent: true, redirect_uris: ['https://c.example.test/callback'] });
     const before = await tokensOf(of);
-    const update = async (changes: Partial<ClientMetadataInput>): Promise<unknown> => {
-      const updated = await updateClient(at.deps, of.client_id, changes, BY, at.clock.now());
-      at.deps.directory.clear();
-      return updated;
-    };
+    const update = (changes: Partial<ClientMetadataInput>): Promise<unknown> => changeClient(at, of, changes);
     await expect(update({ subject_type: 'pairwise' })).rejects.toThrow('cannot change the sector of a client');
     expect((await userinfo(at, before.access_token)).json()).toMatchObject({ sub: user.sub });
     // Nothing hinders any other change.
     expect(await update({ client_name: 'Another' })).toMatchObject({ client_name: 'Another' });
     for (const disabled of [true, false]) {
-      await setClientDisabled(at.deps, of.client_id, disabled, BY, at.clock.now());
+      await transact(at.deps.db, (trx) => setClientDisabled(trx, of.client_id, disabled, BY, at.clock.now()));
     }
     expect(await update({ subject_type: 'pairwise' })).toMatchObject({ subject_type: 'pairwise' });
     const sub = await subOf(of);
@@ -309,18 +307,13 @@ describe('decided: a pairwise sub is for ever', () => {
   });
 
   test.each(['jwt', 'opaque'] as const)(
-    'races: a grant that was given while its client changed goes on in the sector in which it was given (%s)',
+    'a grant that was given while its client changed goes on in the sector in which it was given (%s)',
     async (access_token_format) => {
       const of = await pairwise('https://e.example.test/callback', { access_token_format });
       const tokens = await tokensOf(of);
       const { sub, sid } = decodeJwt(tokens.id_token);
       // As if it had been given by a server that had not noticed.
-      await at.deps.db
-        .updateTable('clients')
-        .set({ redirect_uris: [A] })
-        .where('client_id', '=', of.client_id)
-        .execute();
-      at.deps.directory.clear();
+      await asOfBefore(at, of, { redirect_uris: [A] });
       expect((await userinfo(at, tokens.access_token)).json()).toMatchObject({ sub });
       expect(await introspect(at, of, tokens.access_token)).toMatchObject({ sub });
       expect(await introspect(at, of, tokens.refresh_token)).toMatchObject({ sub });
@@ -357,7 +350,7 @@ test('a forged pairwise sub finds nobody: the grant says who it is', async () =>
   expect((await userinfo(at, forged)).statusCode).toBe(401);
 });
 
-test('races: a client that is deleted while its token is looked at: nobody is told the real sub instead', async () => {
+test('a client that is deleted while its token is looked at: nobody is told the real sub instead', async () => {
   const { access_token } = await tokensOf(a);
   const api = await aService(at, { may_introspect: true });
   const { directory } = at.deps;

@@ -1,10 +1,10 @@
 /** What an operator takes from a client, or closes for people or machines, is in nothing that is made or judged afterwards. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { updateClient } from '../../src/clients/register.ts';
 import { putResource, putScope } from '../../src/clients/scopes.ts';
 import { inspect } from '../../src/tokens/inspect.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
+  type AClient,
   aClient,
   aDevice,
   anApprovedDeviceCode,
@@ -12,6 +12,7 @@ import {
   aService,
   aUser,
   BY,
+  changeClient,
   credentials,
   introspect,
   PASSWORD,
@@ -21,11 +22,12 @@ import {
   signIn,
   someTokens,
   userinfo,
-  type AClient,
 } from '../support/fixtures.ts';
 import { anOperator } from '../support/operator.ts';
 import { decode } from '../support/oauth.ts';
-import { DEVICE_GRANT } from '../../src/protocol/client-metadata.ts';
+import { DEVICE_GRANT } from '../../src/protocol/client.ts';
+import { transact } from '../../src/store/postgres/db.ts';
+import type { ClientMetadataInput } from '../../src/protocol/client-metadata.ts';
 
 const SCOPE = 'openid profile email offline_access';
 const API = 'https://api.example.test';
@@ -43,11 +45,11 @@ afterAll(async () => {
 });
 
 async function takeFrom({ client_id }: AClient, scope: string): Promise<void> {
-  await updateClient(other.deps, client_id, { scope }, BY, at.clock.now());
+  await changeClient(other, { client_id }, { scope });
   at.deps.directory.clear();
 }
 async function change(name: string, changes: Parameters<typeof putScope>[2]): Promise<void> {
-  await putScope(other.deps, name, changes, BY, at.clock.now());
+  await transact(other.deps.db, (trx) => putScope(trx, name, changes, BY, at.clock.now()));
   at.deps.directory.clear();
 }
 
@@ -60,7 +62,7 @@ const WAYS = {
   'closed for people': [() => change('email', { for_people: false }), () => change('email', { for_people: true })],
 } as const;
 
-describe.each(Object.entries(WAYS))('decided: scope that was %s', (_what, [close, open]) => {
+describe.each(Object.entries(WAYS))('scope that was %s', (_what, [close, open]) => {
   let client: AClient;
   beforeEach(async () => {
     client = await aClient(at, { scope: SCOPE });
@@ -70,7 +72,7 @@ describe.each(Object.entries(WAYS))('decided: scope that was %s', (_what, [close
   test.each(['jwt', 'opaque'] as const)(
     'is gone from a %s access token in use, and from its refresh',
     async (format) => {
-      await updateClient(at.deps, client.client_id, { access_token_format: format }, BY, at.clock.now());
+      await changeClient(at, client, { access_token_format: format });
       at.deps.directory.clear();
       const { tokens } = await someTokens(at, { client, parameters: { scope: SCOPE } });
       expect((await userinfo(at, tokens.access_token)).json()).toHaveProperty('email');
@@ -135,7 +137,7 @@ describe.each(Object.entries(WAYS))('decided: scope that was %s', (_what, [close
   });
 });
 
-test('decided: the token of POST /login has no more than is open to people', async () => {
+test('the token of POST /login has no more than is open to people', async () => {
   const { username } = await aUser(at);
   const ask = async () =>
     (await at.app.inject({ method: 'POST', url: '/login', payload: { username, password: PASSWORD } })).json<{
@@ -149,7 +151,7 @@ test('decided: the token of POST /login has no more than is open to people', asy
   await change('email', { for_people: true });
 });
 
-describe('decided: scope of a machine', () => {
+describe('scope of a machine', () => {
   test.each(['jwt', 'opaque'] as const)('is gone from its %s token where it was taken or closed', async (format) => {
     const service = await aService(at, { access_token_format: format });
     const ask = async () =>
@@ -179,7 +181,9 @@ test.each(['jwt', 'opaque'] as const)(
   async (format) => {
     const service = await aService(at);
     const known = async (...scope: string[]) => {
-      await putResource(other.deps, API, { scope, access_token_format: format }, BY, at.clock.now());
+      await transact(other.deps.db, (trx) =>
+        putResource(trx, other.deps, API, { scope, access_token_format: format }, BY, at.clock.now()),
+      );
       at.deps.directory.clear();
     };
     await known('jobs:read', 'jobs:write');
@@ -197,20 +201,20 @@ test.each(['jwt', 'opaque'] as const)(
 );
 
 describe('RFC 6749 §4.4: what a client got by a grant type that it has lost', () => {
-  const lose = async ({ client_id }: AClient, changes: Parameters<typeof updateClient>[2]) => {
-    await updateClient(other.deps, client_id, changes, BY, at.clock.now());
+  const lose = async ({ client_id }: AClient, changes: Partial<ClientMetadataInput>) => {
+    await changeClient(other, { client_id }, changes);
     at.deps.directory.clear();
   };
-  const PEOPLE = { grant_types: ['authorization_code'], redirect_uris: ['https://app.example.test/cb'] } as const;
+  const PEOPLE: Partial<ClientMetadataInput> = {
+    grant_types: ['authorization_code'],
+    response_types: ['code'],
+    redirect_uris: ['https://app.example.test/cb'],
+  };
 
   test('for itself counts no more, at the admin API neither', async () => {
     const operator = await anOperator(at, ['users:read']);
     expect((await operator.send('GET', '/users')).statusCode).toBe(200);
-    await lose(operator.client, {
-      ...PEOPLE,
-      grant_types: [...PEOPLE.grant_types],
-      redirect_uris: [...PEOPLE.redirect_uris],
-    });
+    await lose(operator.client, PEOPLE);
     expect((await operator.send('GET', '/users')).statusCode).toBe(401);
     const seen = await inspect(at.deps, operator.access_token, at.clock.now());
     expect(seen).toMatchObject({ active: false, faults: ['scope_closed'] });
@@ -219,7 +223,7 @@ describe('RFC 6749 §4.4: what a client got by a grant type that it has lost', (
   test.each([
     ['the grant type', { grant_types: ['authorization_code'] }],
     ['its secret', { token_endpoint_auth_method: 'none' }],
-  ] satisfies Array<[string, Parameters<typeof updateClient>[2]]>)(
+  ] satisfies Array<[string, Partial<ClientMetadataInput>]>)(
     'RFC 7662 §2.2: a refresh token that would be refused is not active: without %s',
     async (_what, changes) => {
       const client = await aClient(at, { scope: SCOPE });
@@ -236,39 +240,36 @@ describe('RFC 6749 §4.4: what a client got by a grant type that it has lost', (
   );
 });
 
-test.each(['client', 'people'])(
-  'decided: offline_access that the %s lost lets no grant outlive a sign-out',
-  async (of) => {
-    const client = await aClient(at, { scope: SCOPE });
-    const user = await aUser(at);
-    const browser = await signIn(at, user);
-    const { tokens } = await someTokens(at, { client, user, browser, parameters: { scope: SCOPE } });
-    const kept = await someTokens(at, { user, browser, parameters: { scope: SCOPE } });
-    if (of === 'client') await takeFrom(client, 'openid profile email');
-    else await change('offline_access', { for_people: false });
-    const { sid } = await at.deps.db
-      .selectFrom('sessions')
-      .select('sid')
-      .where('sub', '=', user.sub)
-      .executeTakeFirstOrThrow();
-    const operator = await anOperator(at, ['sessions:write']);
-    expect((await operator.send('DELETE', `/sessions/${sid}`)).statusCode).toBe(204);
-    expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(400);
-    const other_client = await refresh(at, kept.client, kept.tokens.refresh_token);
-    expect(other_client.statusCode).toBe(of === 'client' ? 200 : 400);
-    await change('offline_access', { for_people: true });
-  },
-);
+test.each(['client', 'people'])('offline_access that the %s lost lets no grant outlive a sign-out', async (of) => {
+  const client = await aClient(at, { scope: SCOPE });
+  const user = await aUser(at);
+  const browser = await signIn(at, user);
+  const { tokens } = await someTokens(at, { client, user, browser, parameters: { scope: SCOPE } });
+  const kept = await someTokens(at, { user, browser, parameters: { scope: SCOPE } });
+  if (of === 'client') await takeFrom(client, 'openid profile email');
+  else await change('offline_access', { for_people: false });
+  const { sid } = await at.deps.db
+    .selectFrom('sessions')
+    .select('sid')
+    .where('sub', '=', user.sub)
+    .executeTakeFirstOrThrow();
+  const operator = await anOperator(at, ['sessions:write']);
+  expect((await operator.send('DELETE', `/sessions/${sid}`)).statusCode).toBe(204);
+  expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(400);
+  const other_client = await refresh(at, kept.client, kept.tokens.refresh_token);
+  expect(other_client.statusCode).toBe(of === 'client' ? 200 : 400);
+  await change('offline_access', { for_people: true });
+});
 
 test('RFC 6749 §3.1.2.3: a code that went to an address its client has lost is redeemed by nobody', async () => {
   const client = await aClient(at);
   const code = await anAuthorizationCode(at, { client });
   const { client_id } = client;
-  await updateClient(other.deps, client_id, { redirect_uris: ['https://new.example.test/'] }, BY, at.clock.now());
+  await changeClient(other, { client_id }, { redirect_uris: ['https://new.example.test/'] });
   at.deps.directory.clear();
   const refused = await redeem(at, code);
   expect([refused.statusCode, refused.json()]).toMatchObject([400, { error: 'invalid_grant' }]);
-  await updateClient(other.deps, client_id, { redirect_uris: [client.redirect_uri] }, BY, at.clock.now());
+  await changeClient(other, { client_id }, { redirect_uris: [client.redirect_uri] });
   at.deps.directory.clear();
   expect((await redeem(at, code)).statusCode).toBe(200);
 });
@@ -332,7 +333,7 @@ describe('ASVS 7.4.1: what a client got with a secret does not outlive its delet
     expect((await chief.send('DELETE', `${url}/${old!.secret_id}`)).statusCode).toBe(204);
     expect(await status(operator)).toBe(200);
     const keyed = { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://keys.example.test/' } as const;
-    await updateClient(other.deps, operator.client.client_id, keyed, BY, at.clock.now());
+    await changeClient(other, operator.client, keyed);
     at.deps.directory.clear();
     expect(await status(operator)).toBe(401);
   });

@@ -64,13 +64,15 @@ test('RFC 9068 §2.1: access tokens are at+jwt, but where every resource they ar
 });
 
 test('RFC 9068 §2.1: for ourselves they are at+jwt, whatever a row of that name says', async () => {
-  await aResource(at, ISSUER, { access_token_typ: 'JWT' });
+  // No operator can write it any more.
+  await at.deps.db.insertInto('resources').values({ resource: ISSUER, scope: [], access_token_typ: 'JWT' }).execute();
+  at.deps.directory.clear();
   expect(await typFor(ISSUER)).toBe('at+jwt');
   await at.deps.db.deleteFrom('resources').where('resource', '=', ISSUER).execute();
   at.deps.directory.clear();
 });
 
-test('decided: the type of a resource is changed over the admin API, and counts for the next token', async () => {
+test('the type of a resource is changed over the admin API, and counts for the next token', async () => {
   const operator = await anOperator(at);
   const path = `/resources/${encodeURIComponent(NOTES)}`;
   for (const access_token_typ of ['JWT', null]) {

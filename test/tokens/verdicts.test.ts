@@ -1,6 +1,5 @@
 /** What is remembered of a token is its signature and nothing else: whether it is worth anything is asked each time. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { retireKey } from '../../src/keys/index.ts';
 import { createVerdicts } from '../../src/tokens/verdicts.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
@@ -16,6 +15,7 @@ import {
   type Tokens,
 } from '../support/fixtures.ts';
 import { decode } from '../support/oauth.ts';
+import { retireKey } from '../support/rotation.ts';
 
 let at: TestApp;
 let client: AClient;

@@ -47,7 +47,7 @@ test.each([
   },
 );
 
-test('input: a string that is no hash is the password of nobody, and costs the same as one', async () => {
+test('a string that is no hash is the password of nobody, and costs the same as one', async () => {
   const real = await engines.argon2.hash('pw');
   const [salt, hash] = real.split('$').slice(4) as [string, string];
   const wrong = [
@@ -82,7 +82,7 @@ test('input: a string that is no hash is the password of nobody, and costs the s
   for (const engine of Object.values(engines)) expect(await engine.verify(DECOY, '')).toBe(false);
 });
 
-test('decided: where the faster package is not installed, or has no binary, argon2 hashes', async () => {
+test('where the faster package is not installed, or has no binary, argon2 hashes', async () => {
   const missing = async (): Promise<Argon2> => {
     throw Object.assign(new Error("Cannot find package '@node-rs/argon2'"), { code: 'ERR_MODULE_NOT_FOUND' });
   };
@@ -92,7 +92,7 @@ test('decided: where the faster package is not installed, or has no binary, argo
   expect(Object.keys(ENGINES)).toEqual(['@node-rs/argon2', 'argon2']);
 });
 
-test('decided: the threads of a server hash as all others do, one question after the other, and outlive what is wrong', async () => {
+test('the threads of a server hash as all others do, one question after the other, and outlive what is wrong', async () => {
   const threads = await loadArgon2Threads(2);
   const phc = await threads.hash('pw');
   expect([isPhc(phc), isOutdated(phc), await engines.argon2.verify(phc, 'pw')]).toEqual([true, false, true]);

@@ -2,9 +2,10 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { prepare, up } from '../../migrations/0040-names-found-folded.ts';
-import { checks } from '../../src/cli/diagnosis.ts';
+import { checks } from '../../src/cli/doctor/diagnosis.ts';
 import type { Opened } from '../../src/cli/command.ts';
 import { foldName, lowerName } from '../../src/protocol/names.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import * as users from '../../src/store/users.ts';
 import type { User } from '../../src/store/users.ts';
 import { updateAccount } from '../../src/users/accounts.ts';
@@ -66,7 +67,7 @@ test('Unicode §5.18: folding makes one of what the engine compares without case
   expect(foldName('ΜΆΙΟΣ')).toBe(foldName('μάιος'));
 });
 
-test('input: whoever has a name signs in by it in any case', async () => {
+test('whoever has a name signs in by it in any case', async () => {
   const nikos = await aUser(at, { username: 'ΝίκοςΣ', email: 'ΝΙΚΟΣ@example.test' });
   for (const name of ['ΝίκοςΣ', 'νίκοσς', 'ΝΊΚΟΣΣ', 'νικοσ@EXAMPLE.test', 'νικος@example.test']) {
     expect(await ownerOf(name), name).toBe(nikos.sub);
@@ -77,7 +78,7 @@ test('input: whoever has a name signs in by it in any case', async () => {
   expect(await enter('weiẞ')).toBe(200);
 });
 
-test('decided: names from before are found in every case once they are migrated, and servers of before find them still', async () => {
+test('names from before are found in every case once they are migrated, and servers of before find them still', async () => {
   const fuss = await aUserOfBefore('Fuß', 'fuß@example.test');
   expect(await ownerOf('fuß')).toBe(fuss.sub);
   expect(await ownerOf('FUSS')).toBeUndefined();
@@ -89,10 +90,10 @@ test('decided: names from before are found in every case once they are migrated,
   for (const name of ['fuß', 'FUSS', 'Fuss', 'FUSS@example.test']) expect(await ownerOf(name), name).toBe(fuss.sub);
   expect((await users.find(at.deps.db, fuss.sub))?.username_folded).toBe('fuß');
   expect(await doctor()).toEqual(['no two accounts differ only in the case of a name']);
-  await expect(aUser(at, { username: 'fuss' })).rejects.toMatchObject({ reason: 'taken' });
+  await expect(aUser(at, { username: 'fuss' })).rejects.toMatchObject({ reason: 'conflict' });
 });
 
-test('decided: of two accounts that have one name by now neither loses it, and doctor names both', async () => {
+test('of two accounts that have one name by now neither loses it, and doctor names both', async () => {
   const older = await aUserOfBefore('γιώργος');
   const younger = await aUserOfBefore('γιώργοσ');
   const third = await aUserOfBefore('ελένης');
@@ -107,19 +108,23 @@ test('decided: of two accounts that have one name by now neither loses it, and d
   ]);
   // Each goes on being changed, and no third one gets the name.
   for (const { sub } of [older, younger]) {
-    expect(await updateAccount(at.deps, sub, { claims: { name: 'George' } }, BY, at.clock.now())).toBeDefined();
+    expect(
+      await transact(at.deps.db, (trx) => updateAccount(trx, sub, { claims: { name: 'George' } }, BY, at.clock.now())),
+    ).toBeDefined();
   }
   const same = { username: 'γιώργος' };
-  expect(await updateAccount(at.deps, older.sub, same, BY, at.clock.now())).toMatchObject({ username_casefold: null });
-  await expect(aUser(at, { username: 'Γιώργοσ' })).rejects.toMatchObject({ reason: 'taken' });
+  expect(await transact(at.deps.db, (trx) => updateAccount(trx, older.sub, same, BY, at.clock.now()))).toMatchObject({
+    username_casefold: null,
+  });
+  await expect(aUser(at, { username: 'Γιώργοσ' })).rejects.toMatchObject({ reason: 'conflict' });
   // When one has another name the other has the whole.
-  await updateAccount(at.deps, younger.sub, { username: 'giorgos' }, BY, at.clock.now());
-  await updateAccount(at.deps, older.sub, same, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => updateAccount(trx, younger.sub, { username: 'giorgos' }, BY, at.clock.now()));
+  await transact(at.deps.db, (trx) => updateAccount(trx, older.sub, same, BY, at.clock.now()));
   expect(await ownerOf('γιώργοσ')).toBe(older.sub);
   expect(await doctor()).toEqual(['no two accounts differ only in the case of a name']);
 });
 
-test('decided: a name that an older server changes is not found by the one before', async () => {
+test('a name that an older server changes is not found by the one before', async () => {
   const user = await aUser(at, { username: 'Spaß' });
   await sql`update users set username = 'laune', username_folded = 'laune' where sub = ${user.sub}`.execute(at.deps.db);
   expect(await ownerOf('SPASS')).toBeUndefined();
@@ -127,14 +132,14 @@ test('decided: a name that an older server changes is not found by the one befor
   await aUser(at, { username: 'spass', email: undefined });
 });
 
-test('decided: a name may become another of the same folding, and stays one with it', async () => {
+test('a name may become another of the same folding, and stays one with it', async () => {
   const user = await aUser(at, { username: 'maß' });
-  await updateAccount(at.deps, user.sub, { username: 'mass' }, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => updateAccount(trx, user.sub, { username: 'mass' }, BY, at.clock.now()));
   expect(await ownerOf('MAß')).toBe(user.sub);
-  await expect(aUser(at, { username: 'maß' })).rejects.toMatchObject({ reason: 'taken' });
+  await expect(aUser(at, { username: 'maß' })).rejects.toMatchObject({ reason: 'conflict' });
 });
 
-test('races: of twenty accounts made at once under one name in several cases one is made', async () => {
+test('of twenty accounts made at once under one name in several cases one is made', async () => {
   const forms = ['gruß', 'GRUSS', 'gruss', 'GRUẞ'];
   const made = await Promise.allSettled(
     Array.from({ length: 20 }, (_, n) => aUser(at, { username: forms[n % 4]!, email: `gruss${n}@example.test` })),
@@ -149,7 +154,7 @@ test.each([
   await expect(aUser(at, { password })).rejects.toThrow(/most common/);
 });
 
-test('decided: a password is judged as it is hashed: its length, and whether it is the name of the account', async () => {
+test('a password is judged as it is hashed: its length, and whether it is the name of the account', async () => {
   await expect(aUser(at, { password: '\u0041\u030A'.repeat(7) })).rejects.toThrow(/at least/);
   await expect(aUser(at, { password: '\uFDFA'.repeat(40) })).rejects.toThrow(/at most/);
   await expect(aUser(at, { username: 'παπαδόπουλοσ', password: 'ΠΑΠΑΔΌΠΟΥΛΟΣ' })).rejects.toThrow(

@@ -2,6 +2,7 @@
 import argon2 from 'argon2';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { buildApp } from '../../src/app.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import type { User } from '../../src/store/users.ts';
 import { setDisabled, setPassword } from '../../src/users/accounts.ts';
 import { loadArgon2 } from '../../src/users/factors/argon2.ts';
@@ -16,7 +17,7 @@ beforeAll(async () => {
   at = await testApp({ hashing: 'anew' });
   ada = await aUser(at);
   disabled = await aUser(at);
-  await setDisabled(at.deps, disabled.sub, true, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => setDisabled(trx, disabled.sub, true, BY, at.clock.now()));
 });
 afterEach(() => vi.restoreAllMocks());
 afterAll(() => at.close());
@@ -108,16 +109,16 @@ test.each([
     'full-width letters',
     (name: string) => name.replaceAll(/[a-z0-9]/g, (c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0)),
   ],
-])('input: the username signs in in %s, the e-mail address too', async (_what, written) => {
+])('the username signs in in %s, the e-mail address too', async (_what, written) => {
   expect(await statusOf(written(ada.username))).toBe(200);
   expect(await statusOf(written(ada.email!))).toBe(200);
 });
 
-test('input: an e-mail address typed with a full-width @ is still an e-mail address', async () => {
+test('an e-mail address typed with a full-width @ is still an e-mail address', async () => {
   expect(await statusOf(ada.email!.replace('@', '＠'))).toBe(200);
 });
 
-test('decided: no spaces are trimmed and no part of a name is enough', async () => {
+test('no spaces are trimmed and no part of a name is enough', async () => {
   for (const name of [
     ` ${ada.username}`,
     `${ada.username} `,
@@ -152,7 +153,7 @@ test('NIST 800-63B-4 §3.1.1.2: Unicode passwords are normalised alike when set 
   expect(await statusOf(user.username, 'password cafe')).toBe(401);
 });
 
-test('spec.md §Authentication 8: passwords are never stored in plaintext: argon2id of 19 MiB and 2 passes, each with its salt', async () => {
+test('specification §Authentication 8: passwords are never stored in plaintext: argon2id of 19 MiB and 2 passes, each with its salt', async () => {
   const rows = await at.deps.db.selectFrom('password_credentials').select('phc').execute();
   for (const { phc } of rows)
     expect(phc).toMatch(/^\$argon2id\$v=19\$m=19456,(t=2,p=1|p=1,t=2)\$[\w+/]{22}\$[\w+/]{43}$/);
@@ -173,7 +174,7 @@ test('ASVS 11.4.2: a hash of weaker parameters signs in, and is replaced by one 
   expect(await statusOf(user.username)).toBe(200);
 });
 
-test('decided: an account without a password cannot be signed in to, and tells nobody so', async () => {
+test('an account without a password cannot be signed in to, and tells nobody so', async () => {
   const user = await aUser(at, { password: undefined });
   for (const password of [PASSWORD, 'nobody has this password', 'x']) {
     const answer = await login(user.username, password);
@@ -181,7 +182,7 @@ test('decided: an account without a password cannot be signed in to, and tells n
   }
 });
 
-test('decided: after a change only the new password signs in', async () => {
+test('after a change only the new password signs in', async () => {
   const user = await aUser(at);
   await setPassword(at.deps, user.sub, 'an entirely new one', BY, at.clock.now());
   expect(await statusOf(user.username)).toBe(401);
@@ -190,9 +191,9 @@ test('decided: after a change only the new password signs in', async () => {
 
 test('ASVS 7.4.2: a disabled person signs in again only after being enabled', async () => {
   const user = await aUser(at);
-  await setDisabled(at.deps, user.sub, true, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => setDisabled(trx, user.sub, true, BY, at.clock.now()));
   expect(await statusOf(user.username)).toBe(401);
-  await setDisabled(at.deps, user.sub, false, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => setDisabled(trx, user.sub, false, BY, at.clock.now()));
   expect(await statusOf(user.username)).toBe(200);
 });
 

@@ -2,7 +2,8 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { configWith } from '../../src/config.ts';
-import { sha256 } from '../../src/store/handle.ts';
+import { transact } from '../../src/store/postgres/db.ts';
+import { sha256 } from '../../src/protocol/handle.ts';
 import type { User } from '../../src/store/users.ts';
 import { revokeEverything } from '../../src/users/access.ts';
 import { removePassword, setDisabled, setPassword } from '../../src/users/accounts.ts';
@@ -45,7 +46,7 @@ async function fail(user: Pick<User, 'username'>, from: string, times: number): 
   for (let n = 0; n < times; n += 1) expect(await tried(user, from)).toBe('401');
 }
 
-test('decided: five failures are free, then the wait doubles from one second up to 15 minutes', async () => {
+test('five failures are free, then the wait doubles from one second up to 15 minutes', async () => {
   verifyFast();
   const user = await aUser(at);
   const from = anAddress();
@@ -59,7 +60,7 @@ test('decided: five failures are free, then the wait doubles from one second up 
   }
 });
 
-test('decided: while it lasts not even the right password is looked at; when it ends it signs in and resets', async () => {
+test('while it lasts not even the right password is looked at; when it ends it signs in and resets', async () => {
   const user = await aUser(at);
   const from = anAddress();
   const verify = verifyFast();
@@ -72,7 +73,7 @@ test('decided: while it lasts not even the right password is looked at; when it 
   await fail(user, from, 5);
 });
 
-test('decided: a success in between starts the count again', async () => {
+test('a success in between starts the count again', async () => {
   verifyFast();
   const user = await aUser(at);
   const from = anAddress();
@@ -82,7 +83,7 @@ test('decided: a success in between starts the count again', async () => {
   }
 });
 
-test('decided: the count is per address prefix: neighbours share it, others do not', async () => {
+test('the count is per address prefix: neighbours share it, others do not', async () => {
   verifyFast();
   const user = await aUser(at);
   await fail(user, '192.0.2.1', 5);
@@ -121,7 +122,7 @@ test('ASVS 6.3.8: no count tells that a name and an address are of one account, 
   expect(await tried(user, anAddress())).toBe('429 3600');
 });
 
-test('contract: the page says 429 with Retry-After, the form stays, and the request is not lost', async () => {
+test('the page says 429 with Retry-After, the form stays, and the request is not lost', async () => {
   verifyFast();
   const user = await aUser(at);
   const browser = new TestBrowser(at);
@@ -134,7 +135,7 @@ test('contract: the page says 429 with Retry-After, the form stays, and the requ
   expect(formTokenOf(page)).toBe(form_token);
 });
 
-test('decided: a browser that signed in to the account before has a lane of its own', async () => {
+test('a browser that signed in to the account before has a lane of its own', async () => {
   const user = await aUser(at);
   const browser = await signIn(at, user);
   verifyFast();
@@ -159,7 +160,7 @@ async function withDevice(user: User, value: string, password = PASSWORD): Promi
   return (await at.app.inject({ method: 'POST', url: '/login', headers, payload })).statusCode;
 }
 
-test('decided: a device cookie is good for its own account only, not forged, not after a year', async () => {
+test('a device cookie is good for its own account only, not forged, not after a year', async () => {
   const user = await aUser(at);
   const other = await signIn(at, await aUser(at));
   const own = (await signIn(at, user)).cookies.get(DEVICE)!;
@@ -190,19 +191,22 @@ test.each([
   [
     'a disabling, and being enabled again',
     async (sub: string) => {
-      await setDisabled(at.deps, sub, true, BY, at.clock.now());
-      await setDisabled(at.deps, sub, false, BY, at.clock.now());
+      await transact(at.deps.db, (trx) => setDisabled(trx, sub, true, BY, at.clock.now()));
+      await transact(at.deps.db, (trx) => setDisabled(trx, sub, false, BY, at.clock.now()));
     },
   ],
   [
     'a password taken away and set anew',
     async (sub: string) => {
-      await removePassword(at.deps, sub, BY, at.clock.now());
+      await transact(at.deps.db, (trx) => removePassword(trx, sub, BY, at.clock.now()));
       await setPassword(at.deps, sub, PASSWORD, BY, at.clock.now());
     },
   ],
-  ['the end of all access', (sub: string) => revokeEverything(at.deps, sub, BY, at.clock.now())],
-])('decided: no device is known any more after %s', async (_what, change) => {
+  [
+    'the end of all access',
+    (sub: string) => transact(at.deps.db, (trx) => revokeEverything(trx, sub, BY, at.clock.now())),
+  ],
+])('no device is known any more after %s', async (_what, change) => {
   const user = await aUser(at);
   const before = (await signIn(at, user)).cookies.get(DEVICE)!;
   at.clock.advance(1);
@@ -214,7 +218,7 @@ test.each([
   expect(await withDevice(user, after)).toBe(200);
 });
 
-test('decided: however many devices somebody made known, there are no more than so many lanes to guess in', async () => {
+test('however many devices somebody made known, there are no more than so many lanes to guess in', async () => {
   verifyFast();
   const user = await aUser(at);
   const devices = [];
@@ -226,7 +230,7 @@ test('decided: however many devices somebody made known, there are no more than 
   expect(heard).toBeLessThanOrEqual(5 * DEVICE_LANES);
 });
 
-test('decided: a browser of several people is known to each of them, five at most, and the longest ago goes first', async () => {
+test('a browser of several people is known to each of them, five at most, and the longest ago goes first', async () => {
   verifyFast();
   const browser = new TestBrowser(at);
   const people = [];
@@ -264,7 +268,7 @@ test('NIST 800-63B-4 §3.2.2: after 100 consecutive failures, 50 of each of its 
   expect(await tried(user, anAddress(), PASSWORD)).toBe('200');
 });
 
-test('input: the window ends: a day without failures forgets them', async () => {
+test('the window ends: a day without failures forgets them', async () => {
   verifyFast();
   const user = await aUser(at);
   const from = anAddress();
@@ -276,7 +280,7 @@ test('input: the window ends: a day without failures forgets them', async () => 
   expect(await tried(user, from)).toBe('429 1');
 });
 
-test('races: of 100 wrong passwords at once no more are evaluated than the limit and those under way', async () => {
+test('of 100 wrong passwords at once no more are evaluated than the limit and those under way', async () => {
   const user = await aUser(at);
   const verify = vi.spyOn(at.deps.passwords, 'verify');
   const from = anAddress();
@@ -290,7 +294,7 @@ test('races: of 100 wrong passwords at once no more are evaluated than the limit
   expect(row.count).toBe(verify.mock.calls.length);
 });
 
-test('races: once one failed each guess is counted before it is looked at, by several processes, too', async () => {
+test('once one failed each guess is counted before it is looked at, by several processes, too', async () => {
   const user = await aUser(at);
   const from = anAddress();
   verifyFast();
@@ -341,7 +345,7 @@ test('ASVS 15.4.4: more sign-ins at once than can be heard soon are answered 503
   expect(statuses.filter((status) => status === 503)).toHaveLength(8);
 });
 
-test('decided: the count is shared by every process', async () => {
+test('the count is shared by every process', async () => {
   const user = await aUser(at);
   const from = anAddress();
   verifyFast();
@@ -354,7 +358,7 @@ test('decided: the count is shared by every process', async () => {
   }
 });
 
-test('spec.md §Authentication 8, §Limits: login endpoints are rate limited, and limits are told in response headers', async () => {
+test('specification §Authentication 8, §Limits: login endpoints are rate limited, and limits are told in response headers', async () => {
   const app = await buildApp({ ...at.deps, config: configWith(at.deps.config, { LOGIN_RATE_LIMIT: 3 }) });
   try {
     verifyFast();

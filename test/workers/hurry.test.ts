@@ -27,9 +27,9 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers());
 });
 
-test('decided: the logo of a new client is fetched at once', async () => {
+test('the logo of a new client is fetched at once', async () => {
   const workers = startWorkers(at.deps);
-  const stop = followChanges(at.deps, at.database.connection, workers.heard);
+  const stop = followChanges(at.deps, at.database.connection, workers.onChange);
   onTestFinished(async () => {
     await stop();
     await workers.stop();
@@ -41,24 +41,25 @@ test('decided: the logo of a new client is fetched at once', async () => {
   const { client_id } = await aClient(at, { logo_uri: 'https://app.example.test/logo.png' });
   const logoOf = (): Promise<{ logo_hash: string | null } | undefined> =>
     at.deps.db.selectFrom('clients').select('logo_hash').where('client_id', '=', client_id).executeTakeFirst();
-  await until('it is there', async () => typeof (await logoOf())?.logo_hash === 'string');
+  await until('it is there', async () => (await logoOf())?.logo_hash !== null);
+  expect(await logoOf()).toEqual({ logo_hash: expect.any(String) });
 });
 
 test('what changes while a job runs is not missed: it runs again, once, and never twice at a time', async () => {
   const turns: Array<() => void> = [];
   const run = (): Promise<void> => new Promise((resolve) => void turns.push(resolve));
   const job: Worker = { where: 'once', every: 60, after: 'scopes', run };
-  const { heard, stop } = startWorkers(at.deps, { job });
-  heard('clients');
+  const { onChange, stop } = startWorkers(at.deps, { job });
+  onChange('clients');
   expect(turns).toHaveLength(0);
-  heard('scopes');
-  heard('scopes');
-  heard('scopes');
+  onChange('scopes');
+  onChange('scopes');
+  onChange('scopes');
   expect(turns).toHaveLength(1);
   turns[0]!();
   await until('it runs again', () => turns.length === 2);
   turns[1]!();
   await stop();
-  heard('scopes');
+  onChange('scopes');
   expect(turns).toHaveLength(2);
 });

@@ -2,8 +2,8 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { configWith } from '../../src/config.ts';
-import { bucketOf } from '../../src/store/handle.ts';
-import { sweep } from '../../src/store/sweep.ts';
+import { bucketOf } from '../../src/protocol/handle.ts';
+import { sweep } from '../../src/store/postgres/sweep.ts';
 import { startWorkers } from '../../src/workers/index.ts';
 import { sweepExpired } from '../../src/workers/sweep-expired.ts';
 import type { Worker } from '../../src/workers/worker.ts';
@@ -54,7 +54,7 @@ const fill = (rows: number, days: number) =>
     ${at.clock.now()}::timestamptz, ${at.clock.now()}::timestamptz
   from generate_series(1, ${rows}::int) n`.execute(at.deps.db);
 
-test('decided: what is alive stays, in every table', async () => {
+test('what is alive stays, in every table', async () => {
   const user = await aUser(at);
   const { browser, client } = await someTokens(at, { user });
   const opaque = await aClient(at, { access_token_format: 'opaque', skip_consent: true });
@@ -66,7 +66,7 @@ test('decided: what is alive stays, in every table', async () => {
   expect(await counts()).toEqual(before);
 });
 
-test('decided: a row goes on the day after its own, not at the minute it expires', async () => {
+test('a row goes on the day after its own, not at the minute it expires', async () => {
   await fill(3, 0);
   await fill(4, 1);
   const before = await counts();
@@ -74,7 +74,7 @@ test('decided: a row goes on the day after its own, not at the minute it expires
   expect((await counts())['interactions']).toBe(before['interactions']! - 4);
 });
 
-test('house rule: rows go in batches of at most a thousand, until none is left', async () => {
+test('rows go in batches of at most a thousand, until none is left', async () => {
   await fill(2500, 3);
   const { interactions } = await counts();
   const now = at.clock.now();
@@ -84,7 +84,7 @@ test('house rule: rows go in batches of at most a thousand, until none is left',
   expect((await counts())['interactions']).toBe(interactions! - 2500);
 });
 
-test('house rule: what somebody else holds is skipped, not waited for', async () => {
+test('what somebody else holds is skipped, not waited for', async () => {
   await fill(5, 4);
   const trx = await at.deps.db.startTransaction().execute();
   const held = await trx
@@ -102,14 +102,14 @@ test('house rule: what somebody else holds is skipped, not waited for', async ()
   expect((await counts())['interactions']).toBe(before['interactions']! - 3 - held.length);
 });
 
-test('races: two sweepers at once remove everything once, without a deadlock', async () => {
+test('two sweepers at once remove everything once, without a deadlock', async () => {
   await fill(1500, 5);
   const before = await counts();
   await Promise.all([run(), run(), run()]);
   expect((await counts())['interactions']).toBe(before['interactions']! - 1500);
 });
 
-test('decided: a failure count goes when it has faded', async () => {
+test('a failure count goes when it has faded', async () => {
   const row = (key: string, last_at: Date) => ({ key, count: 7, last_at });
   const now = at.clock.now().getTime();
   const rows = [row('faded', new Date(now - 86_401_000)), row('fresh', new Date(now - 86_399_000))];
@@ -149,7 +149,7 @@ test('RFC 9700 §4.14.2: a refresh token used weeks ago is recognised as reused,
   expect(await introspect(at, client, third.refresh_token)).toEqual({ active: false });
 });
 
-test('decided: when nothing of it can live any more, everything goes', async () => {
+test('when nothing of it can live any more, everything goes', async () => {
   const user = await aUser(at);
   const { client, tokens, browser } = await someTokens(at, { user });
   const page = await open(browser, client, { prompt: 'consent' });
@@ -165,7 +165,7 @@ test('decided: when nothing of it can live any more, everything goes', async () 
   expect((await at.deps.db.selectFrom('audit_events').select('event').execute()).length).toBeGreaterThan(0);
 });
 
-test('decided: the audit log goes after AUDIT_RETENTION, and answers for an Idempotency-Key after a day, batch by batch', async () => {
+test('the audit log goes after AUDIT_RETENTION, and answers for an Idempotency-Key after a day, batch by batch', async () => {
   const { db } = at.deps;
   const now = at.clock.now();
   const event = { event: 'old', detail: '{}', sub: null, client_id: null, actor: null, ip: null, request_id: null };
@@ -193,7 +193,7 @@ test('decided: the audit log goes after AUDIT_RETENTION, and answers for an Idem
   expect(await left()).toBe(1);
 });
 
-test('house rule: a job never runs twice at once, a failure waits for the next turn, and stopping waits for the running', async () => {
+test('a job never runs twice at once, a failure waits for the next turn, and stopping waits for the running', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   let running = 0;

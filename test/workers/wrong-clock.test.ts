@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { followDatabase, type FollowingClock } from '../../src/main/time.ts';
 import { createMetrics } from '../../src/platform/prometheus.ts';
-import { partitionsOf } from '../../src/store/partitions.ts';
+import { partitionsOf } from '../../src/store/postgres/partitions.ts';
 import { keepPartitions } from '../../src/workers/keep-partitions.ts';
 import { reapClients } from '../../src/workers/reap-clients.ts';
 import { rotateKeys } from '../../src/workers/rotate-keys.ts';

@@ -1,34 +1,52 @@
 /** Client secrets (RFC 6749 §2.3.1), in the header or in the body. Both prove the same thing, so a client may use either. */
+import { isAscii } from 'node:buffer';
 import { timingSafeEqual } from 'node:crypto';
-import { usesSecret } from '../../protocol/client-metadata.ts';
+import { usesSecret } from '../../protocol/client.ts';
 import { invalidClient, OAuthError } from '../../protocol/error.ts';
 import { decodeFormValue } from '../../protocol/form-encoding.ts';
+import { textOf } from '../../protocol/parameters.ts';
 import { readUtf8 } from '../../protocol/plain-text.ts';
 import type { Client } from '../../store/clients.ts';
-import { sha256 } from '../../store/handle.ts';
+import { sha256 } from '../../protocol/handle.ts';
 import type { Method, Proof } from './method.ts';
 
-/** The secret in the Authorization header. @throws OAuthError invalid_client when the header is not Basic */
-export const clientSecretBasic: Method = ({ authorization }) => {
-  if (authorization === undefined) return undefined;
-  const [client_id, secret] = decodeBasic(authorization);
-  return secretProof(client_id, secret);
+/** What both methods have in common. */
+const secretMethod = {
+  guessable: true,
+  isUsedBy: usesSecret,
+  unused: 'the client has no secret',
+  refusal: { check: 'client_secret', expected: 'a secret of the client that has not expired' },
+} as const satisfies Partial<Method>;
+
+/** The secret in the Authorization header. */
+export const clientSecretBasic: Method = {
+  ...secretMethod,
+  /** @throws OAuthError invalid_client when the header is not Basic */
+  read({ headers: { authorization } }) {
+    if (authorization === undefined) return undefined;
+    const [client_id, secret] = decodeBasic(authorization);
+    return secretProof(client_id, secret);
+  },
 };
 
 /** The secret in the body. */
-export const clientSecretPost: Method = ({ client_id, client_secret }) =>
-  client_secret === undefined ? undefined : secretProof(client_id ?? '', client_secret);
+export const clientSecretPost: Method = {
+  ...secretMethod,
+  read({ parameters }) {
+    const secret = textOf(parameters, 'client_secret');
+    return secret === undefined ? undefined : secretProof(textOf(parameters, 'client_id') ?? '', secret);
+  },
+};
 
 const secretProof = (client_id: string, secret: string): Proof => ({
   client_id,
-  guessable: true,
   refute: (client, { now }) => problemOf(client, secret, now),
 });
 
 /** RFC 6749 §2.3.1: both halves are form-encoded before they are joined. */
 function decodeBasic(authorization: string): [client_id: string, client_secret: string] {
   const match = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization);
-  const text = (match && readUtf8(Buffer.from(match[1]!, 'base64'))) ?? '';
+  const text = (match && textIn(Buffer.from(match[1]!, 'base64'))) ?? '';
   const colon = text.indexOf(':');
   if (colon < 0) {
     const detail = { check: 'client_authentication', expected: 'HTTP Basic' } as const;
@@ -43,9 +61,11 @@ function decodeBasic(authorization: string): [client_id: string, client_secret: 
   }
 }
 
-/** Why this secret proves nothing; undefined when it does. */
+/** Nearly every header is ASCII, at which a strict decoder is slow. */
+const textIn = (bytes: Buffer): string | undefined => (isAscii(bytes) ? bytes.toString('latin1') : readUtf8(bytes));
+
+/** Why this secret does not authenticate the client; undefined when it does. */
 function problemOf(client: Client, secret: string, now: Date): string | undefined {
-  if (!usesSecret(client)) return 'the client has no secret';
   const hash = sha256(secret);
   let problem: string | undefined = 'wrong secret';
   for (const { hash: expected, expires_at } of client.secrets) {

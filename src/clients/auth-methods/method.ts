@@ -1,15 +1,15 @@
-/** What a client authentication method reads, and what it must prove. */
+/** The interface of a client authentication method: what it reads of a request, and how that is verified. */
 import type { Deps } from '../../deps.ts';
+import type { Explanation } from '../../protocol/error.ts';
+import type { Parameters } from '../../protocol/parameters.ts';
 import type { Client } from '../../store/clients.ts';
 
-/** What a request carries that could authenticate a client. */
+/** What a request carries that could authenticate a client: each method knows where its credentials stand. */
 export interface PresentedCredentials {
-  /** The Authorization header, whole. */
-  authorization: string | undefined;
-  client_id: string | undefined;
-  client_secret: string | undefined;
-  client_assertion: string | undefined;
-  client_assertion_type: string | undefined;
+  /** By name in lower case. */
+  headers: Readonly<{ authorization?: string | undefined } & Record<string, string | string[] | undefined>>;
+  /** The body. */
+  parameters: Parameters;
 }
 
 /** What a proof is checked with. */
@@ -22,11 +22,22 @@ export interface ProofContext {
 export interface Proof {
   /** The client they claim to be of. */
   client_id: string;
-  /** Could it be guessed? Then failures are counted; a signature cannot, and a name is no secret. */
-  guessable: boolean;
-  /** Undefined when they prove it; else why not, for the log. Another method than the registered one proves nothing. */
+  /** Undefined when they prove it of a client that uses this method; else why not, for the log. */
   refute(client: Client, context: ProofContext): string | undefined | Promise<string | undefined>;
 }
 
-/** Reads one method's credentials; undefined when the request does not use it. */
-export type Method = (presented: PresentedCredentials) => Proof | undefined;
+/** A way in which clients prove who they are. */
+export interface Method {
+  /** Reads its credentials; undefined when the request does not use it. */
+  read(presented: PresentedCredentials): Proof | undefined;
+  /** What is sent beside the credentials of other methods too: by itself it counts only where nothing else was read. */
+  onlyAlone?: true;
+  /** Could its credentials be guessed? Then failures are counted; a signature cannot, and a name is no secret. */
+  guessable: boolean;
+  /** Does the client authenticate like this, as it is registered? */
+  isUsedBy(client: Client): boolean;
+  /** Why its credentials prove nothing of a client that does not, for the log. */
+  unused: string;
+  /** What is refused where they are refuted, for the log. */
+  refusal: Pick<Explanation, 'check' | 'expected'>;
+}

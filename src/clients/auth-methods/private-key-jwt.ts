@@ -1,5 +1,6 @@
-/** private_key_jwt (OpenID Connect Core §9, RFC 7523): the client signs that it is itself, for us, now, once. */
+/** private_key_jwt (OpenID Connect Core §9, RFC 7523): the client signs an assertion for this server, short-lived, used once. */
 import { jwtVerify } from 'jose';
+import { endpoints } from '../../protocol/endpoint.ts';
 import {
   checkAssertion,
   claimedSubject,
@@ -10,14 +11,26 @@ import {
 } from '../../protocol/jwt-assertion.ts';
 import { numericDate, secondsAfter } from '../../protocol/numeric-date.ts';
 import { invalidClient, invalidRequest } from '../../protocol/error.ts';
+import { textOf } from '../../protocol/parameters.ts';
 import { kindOf } from '../../protocol/redaction.ts';
 import type { Client } from '../../store/clients.ts';
 import * as replays from '../../store/replays.ts';
-import type { Method, ProofContext } from './method.ts';
+import type { Method, PresentedCredentials, Proof, ProofContext } from './method.ts';
 
-/** A signed assertion in the body. @throws OAuthError invalid_request, invalid_client when it cannot be read */
-export const privateKeyJwt: Method = ({ client_assertion, client_assertion_type }) => {
+/** A signed assertion in the body. */
+export const privateKeyJwt: Method = {
+  read,
+  guessable: false,
+  isUsedBy: ({ token_endpoint_auth_method }) => token_endpoint_auth_method === 'private_key_jwt',
+  unused: 'the client does not use private_key_jwt',
+  refusal: { check: 'client_assertion', expected: 'an assertion signed with a key of the client' },
+};
+
+/** @throws OAuthError invalid_request, invalid_client when it cannot be read */
+function read({ parameters }: PresentedCredentials): Proof | undefined {
+  const client_assertion = textOf(parameters, 'client_assertion');
   if (client_assertion === undefined) return undefined;
+  const client_assertion_type = textOf(parameters, 'client_assertion_type');
   if (client_assertion_type !== CLIENT_ASSERTION_TYPE) {
     const detail = {
       check: 'client_assertion',
@@ -35,14 +48,13 @@ export const privateKeyJwt: Method = ({ client_assertion, client_assertion_type 
     } as const;
     throw invalidClient('client_assertion is not a JWT with a sub', detail);
   }
-  return { client_id, guessable: false, refute: (client, context) => refute(client, client_assertion, context) };
-};
+  return { client_id, refute: (client, context) => refute(client, client_assertion, context) };
+}
 
 // RFC 7523bis: an assertion may say what it is; anything else it says it is, it is not.
 const TYPS = [undefined, 'JWT', 'client-authentication+jwt'];
 
 async function refute(client: Client, assertion: string, { deps, now }: ProofContext): Promise<string | undefined> {
-  if (client.token_endpoint_auth_method !== 'private_key_jwt') return 'the client does not use private_key_jwt';
   try {
     const { payload, protectedHeader } = await jwtVerify(assertion, deps.clientKeys.keysOf(client), {
       algorithms: signingAlgsOf(client.token_endpoint_auth_signing_alg),
@@ -53,7 +65,7 @@ async function refute(client: Client, assertion: string, { deps, now }: ProofCon
     if (!TYPS.includes(protectedHeader.typ)) return `typ ${String(protectedHeader.typ)} is not an assertion's`;
     const { ISSUER, CLIENT_ASSERTION_AUDIENCE } = deps.config;
     const plain = CLIENT_ASSERTION_AUDIENCE === 'issuer';
-    const audiences = plain ? [ISSUER] : [ISSUER, `${ISSUER}/token`];
+    const audiences = plain ? [ISSUER] : [ISSUER, `${ISSUER}${endpoints.token_endpoint}`];
     const claims = checkAssertion(payload, { client_id: client.client_id, audiences, plain, now: numericDate(now) });
     if (typeof claims === 'string') return claims;
     // Last, so that only an assertion that would have counted is used up. Kept as long as it could come again.

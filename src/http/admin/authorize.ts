@@ -1,13 +1,13 @@
-/**
- * Who may: an access token of ours, for this API, of a client that acts for itself, with the scope that the operation
- * names.
- */
+/** Authorization of operators: an access token for this API, of a client that acts for itself, with the operation's scope. */
 import type { FastifyRequest } from 'fastify';
 import { Problem } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
 import { adminApiOf, isAdminApi } from '../../protocol/admin-api.ts';
 import type { Explanation } from '../../protocol/error.ts';
-import { describePresented, isOfPerson, verifyAccessToken } from '../../tokens/verify.ts';
+import { isOfPerson } from '../../tokens/presented-token.ts';
+import { describePresented } from '../../tokens/unverified.ts';
+import { verifyAccessToken } from '../../tokens/verify.ts';
+import { bearerOf, type Challenge } from '../bearer.ts';
 
 /** On whose behalf a request is carried out. */
 export interface Principal {
@@ -22,33 +22,32 @@ export const principalOf = (request: FastifyRequest): Principal | undefined =>
 
 /** A refusal with what RFC 6750 §3 has to say in WWW-Authenticate. */
 export class Challenged extends Problem {
-  /** The parameters after the realm: `error="invalid_token"`; empty when no token came. */
-  readonly challenge: string;
-  constructor(code: 'unauthorized' | 'forbidden', detail: string, challenge: string, why: Explanation) {
+  readonly challenge: Challenge;
+  constructor(code: 'unauthorized' | 'forbidden', detail: string, challenge: Challenge, why: Explanation) {
     super(code, detail, why);
     this.challenge = challenge;
   }
 }
 
 const invalidToken = (detail: string, why: Explanation): Challenged =>
-  new Challenged('unauthorized', detail, 'error="invalid_token"', why);
+  new Challenged('unauthorized', detail, { error: 'invalid_token' }, why);
 
 /** @throws Problem unauthorized or forbidden; both look alike for what exists and what does not */
 export async function authorizeOperator(deps: Deps, request: FastifyRequest, scope: string): Promise<Principal> {
-  const { authorization } = request.headers;
-  if (authorization === undefined) {
-    throw new Challenged('unauthorized', 'send an access token as Bearer', '', { check: 'bearer', received: 'none' });
-  }
-  const presented = /^bearer +(\S+)$/i.exec(authorization)?.[1];
+  const presented = bearerOf(request);
   if (presented === undefined) {
+    // RFC 6750 §3.1: without any token, no error.
+    throw new Challenged('unauthorized', 'send an access token as Bearer', {}, { check: 'bearer', received: 'none' });
+  }
+  if (presented === null) {
     const why = { check: 'bearer', received: 'another scheme, or no token after it' } as const;
-    throw new Challenged('unauthorized', 'the Authorization header is not Bearer', 'error="invalid_request"', why);
+    throw new Challenged('unauthorized', 'the Authorization header is not Bearer', { error: 'invalid_request' }, why);
   }
   const now = deps.clock();
   const token = await verifyAccessToken(deps, presented, now);
   if (!token) throw invalidToken('the access token is not valid', { received: describePresented(presented, now) });
   const { ISSUER } = deps.config;
-  const { client_id, aud, scope: held } = token;
+  const { client_id, aud, scope: token_scope } = token;
   // RFC 9700 §2.3: one that others are sent too would let each of them act here.
   if (!isAdminApi(aud, ISSUER)) {
     const api = adminApiOf(ISSUER);
@@ -58,12 +57,12 @@ export async function authorizeOperator(deps: Deps, request: FastifyRequest, sco
   }
   // People act through their own pages: no consent of theirs gives a client power over the service.
   const ofPerson = isOfPerson(token);
-  if (ofPerson || !held.includes(scope)) {
+  if (ofPerson || !token_scope.includes(scope)) {
     const detail = ofPerson ? "a person's access token is not accepted here" : `the access token lacks ${scope}`;
     const expected = ofPerson ? 'a token of a client that acts for itself' : scope;
-    const received = ofPerson ? 'a token of a person' : held.join(' ');
+    const received = ofPerson ? 'a token of a person' : token_scope.join(' ');
     const why = { expected, received, client_id };
-    throw new Challenged('forbidden', detail, `error="insufficient_scope", scope="${scope}"`, why);
+    throw new Challenged('forbidden', detail, { error: 'insufficient_scope', scope }, why);
   }
-  return { client_id, scope: held };
+  return { client_id, scope: token_scope };
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { ADMIN_PATH, describe } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
 import { adminDocsPage } from '../../views/admin-docs.ts';
-import { sendPage } from '../browser/context.ts';
+import { sendPage } from '../page.ts';
 import { readable, type Described } from './readable.ts';
 
 const [OPENAPI, DOCS] = ['/openapi.json', '/docs'];
@@ -29,8 +29,8 @@ export function describedAt(app: FastifyInstance, deps: Pick<Deps, 'config' | 'r
     url: ADMIN_PATH + DOCS,
     exposeHeadRoute: true,
     handler: (_request, reply) => {
-      const said = (props ??= readable(describe(ISSUER) as unknown as Described, ISSUER));
-      return sendPage({ deps }, reply, (frame) => adminDocsPage({ ...said, frame }));
+      const content = (props ??= readable(describe(ISSUER) as unknown as Described, ISSUER));
+      return sendPage({ deps }, reply, (frame) => adminDocsPage({ ...content, frame }));
     },
   });
 }

@@ -12,7 +12,7 @@ import { rateLimits, shareOf } from '../rate-limit.ts';
 import { requesterOf } from '../request.ts';
 import { authorizeOperator, type Principal } from './authorize.ts';
 import { DESCRIBED_AT, describedAt } from './description.ts';
-import { nothingElse } from './elsewhere.ts';
+import { refuseUnrouted } from './unrouted.ts';
 import { answerProblem } from './problem.ts';
 import { idempotencyOf, ifMatchOf, queryOf, requireAccept, requireJson, wantsExport } from './read.ts';
 
@@ -44,7 +44,7 @@ export async function admin(app: FastifyInstance, deps: Deps): Promise<void> {
     const allowed = row.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
     paths.set(path, allowed);
   }
-  nothingElse(app, paths);
+  refuseUnrouted(app, paths);
 }
 
 /** One path with its methods. */
@@ -77,20 +77,26 @@ async function answer(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { client_id, scope } = request.getDecorator<Principal>('principal');
-  const asked = {
+  const adminRequest = {
     ids: request.params as Record<string, string>,
     query: queryOf(request, operation),
     body: request.body,
     if_match: ifMatchOf(request),
-    held: scope,
+    token_scope: scope,
     idempotency: operation.method === 'POST' ? idempotencyOf(request, client_id) : undefined,
   };
   const by = { ...requesterOf(request), actor: client_id };
   if (operation.kind === 'list' && wantsExport(request, operation)) {
-    const items = await exportList(deps, operation, asked, by, deps.clock());
+    const items = await exportList(deps, operation, adminRequest, by, deps.clock());
     return reply.type(`${NDJSON}; charset=utf-8`).send(Readable.from(linesOf(items)));
   }
-  const { status, body, etag, location, next, replayed } = await perform(deps, operation, asked, by, deps.clock());
+  const { status, body, etag, location, next, replayed } = await perform(
+    deps,
+    operation,
+    adminRequest,
+    by,
+    deps.clock(),
+  );
   const base = `${deps.config.ISSUER}${ADMIN_PATH}`;
   if (etag !== undefined) reply.header('etag', etag);
   if (location !== undefined) reply.header('location', `${base}${location}`);

@@ -1,11 +1,12 @@
-/** From whatever was thrown to application/problem+json, noted for those who run the server. */
+/** Turns whatever was thrown into application/problem+json, and notes it for operators. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem, problemOf } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
 import { logProblem } from '../../events/index.ts';
 import type { Refusal } from '../../events/refusals.ts';
 import { OAuthError } from '../../protocol/error.ts';
-import { isUnavailable } from '../../store/db.ts';
+import { isUnavailable } from '../../store/postgres/db.ts';
+import { bearerChallenge } from '../bearer.ts';
 import { CONTENT_CODING } from '../message.ts';
 import { keep } from '../refusal.ts';
 import { Challenged, principalOf } from './authorize.ts';
@@ -23,8 +24,7 @@ export function answerProblem(deps: Needs, error: unknown, request: FastifyReque
   logProblem(deps, request.id, refusal, client_id);
   keep(deps, request, refusal, problem.status, client_id);
   if (problem instanceof Challenged) {
-    const said = [`realm="${deps.config.ISSUER}"`, problem.challenge].filter((part) => part !== '').join(', ');
-    reply.header('www-authenticate', `Bearer ${said}`);
+    reply.header('www-authenticate', bearerChallenge(deps.config.ISSUER, problem.challenge));
   }
   if (problem.retry_after !== undefined) reply.header('retry-after', problem.retry_after);
   // What was not read of a body too large is not waited for.

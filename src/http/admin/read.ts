@@ -1,7 +1,7 @@
-/** What the doors of operators read of a request besides its path: query, conditions, keys and media types. */
+/** Reads an admin request besides its path: query, If-Match, Idempotency-Key and media types. */
 import type { FastifyRequest } from 'fastify';
 import { NDJSON, Problem, type Operation } from '../../admin/index.ts';
-import { ENTITY_TAG, IDEMPOTENCY_KEY, IF_MATCH } from '../../admin/headers.ts';
+import { ENTITY_TAG, IDEMPOTENCY_KEY, IF_MATCH } from '../../admin/api/headers.ts';
 import type { KeyOf } from '../../store/idempotency-keys.ts';
 import { parseForm } from '../../protocol/form-encoding.ts';
 

@@ -1,4 +1,5 @@
 /** From the OpenAPI document to what the page of it shows: schemas in words, and a call for each operation. */
+import { endpoints } from '../../protocol/endpoint.ts';
 import type { AdminDocsProps, DocumentedField, DocumentedOperation } from '../../views/admin-docs.ts';
 
 /** As much of JSON Schema as the document is written in. */
@@ -54,7 +55,7 @@ export function readable(document: Described, issuer: string): Omit<AdminDocsPro
     description: info.description,
     openapi_url: `${url}/openapi.json`,
     token_example: [
-      `TOKEN=$(curl -sS ${issuer}/token -u "$CLIENT_ID:$CLIENT_SECRET" \\`,
+      `TOKEN=$(curl -sS ${issuer}${endpoints.token_endpoint} -u "$CLIENT_ID:$CLIENT_SECRET" \\`,
       `  -d grant_type=client_credentials -d resource=${url} | jq -r .access_token)`,
     ].join('\n'),
     sections: [...sections].map(([name, rows]) => ({

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { authorize as authorizeRequest } from '../../authorize/index.ts';
+import { endpoints } from '../../protocol/endpoint.ts';
 import { listedParameters } from '../../protocol/form-encoding.ts';
 import { limited } from '../rate-limit.ts';
 import { formOf, queryOf, requireForm, route } from '../request.ts';
@@ -13,7 +14,7 @@ import { sessionsOf } from './signed-in.ts';
 
 export function authorize(app: FastifyInstance, context: Context): void {
   const { deps } = context;
-  route(app, '/authorize', {
+  route(app, endpoints.authorization_endpoint, {
     // Whoever comes, a row is written for them.
     options: limited(app, deps.config, 'AUTHORIZE_RATE_LIMIT', ['GET', 'POST']),
     async GET(request, reply) {

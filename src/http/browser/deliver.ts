@@ -2,22 +2,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Delivery } from '../../authorize/response-modes.ts';
 import type { Outcome } from '../../authorize/answer.ts';
-import type { Step } from '../../authorize/next-step.ts';
 import type { OAuthError } from '../../protocol/error.ts';
 import { formPostPage } from '../../views/form-post.ts';
+import { sendPage } from '../page.ts';
 import { noted } from '../refusal.ts';
 import { PageError } from './error-page.ts';
 import { onwardLink, placeOf } from './client-view.ts';
-import { sendPage, urlOf, type Context } from './context.ts';
-
-/** The page of each step, under the interaction. */
-export const STEP_PAGES = {
-  login: '/login',
-  select_account: '/select-account',
-  consent: '/consent',
-  done: '',
-  unbound: '',
-} as const satisfies Record<Step | 'unbound', string>;
+import { interactionPath, urlOf, type Context } from './context.ts';
 
 /** RFC 9700 §4.12: 302 after a GET, 303 after a POST, so that no browser repeats a form at the client. */
 export function deliver(
@@ -28,10 +19,10 @@ export function deliver(
 ): FastifyReply {
   const status = request.method === 'POST' ? 303 : 302;
   if ('interaction' in outcome) {
-    return reply.redirect(urlOf(context, `/interaction/${outcome.interaction}${STEP_PAGES[outcome.step]}`), status);
+    return reply.redirect(urlOf(context, interactionPath(outcome.interaction, outcome.step)), status);
   }
-  const { answer, refusal, held } = outcome;
-  if (refusal && held === true) throw heldBack(refusal, answer);
+  const { answer, refusal, needs_confirmation } = outcome;
+  if (refusal && needs_confirmation === true) throw unapprovedPage(refusal, answer);
   if (refusal) noted(context.deps, request, refusal, answer.kind === 'redirect' ? status : 200);
   if (answer.kind === 'redirect') return reply.code(status).header('location', answer.location).send();
   const { action, fields } = answer;
@@ -39,7 +30,7 @@ export function deliver(
 }
 
 /** RFC 9700 §4.11.2: nobody is sent, unasked, to an application that they never let have anything. */
-function heldBack(refusal: OAuthError, answer: Delivery): PageError {
+function unapprovedPage(refusal: OAuthError, answer: Delivery): PageError {
   const url = answer.kind === 'redirect' ? answer.location : answer.action;
   const advice =
     `An application at ${placeOf(url)} asked for something that it cannot have. It registered itself, and nobody who is ` +

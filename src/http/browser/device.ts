@@ -1,13 +1,16 @@
 /** /device (RFC 8628 §3.3): where people bring the code of a device. Deciding about it is an interaction like any other. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { enterUserCode, WRONG_CODE } from '../../authorize/device.ts';
+import { pages } from '../../protocol/endpoint.ts';
 import { invalidRequest } from '../../protocol/error.ts';
+import { textOf } from '../../protocol/parameters.ts';
 import { sizeOf } from '../../protocol/redaction.ts';
 import { deviceDonePage, devicePage } from '../../views/device.ts';
+import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
-import { formOf, queryOf, requesterOf, requireForm, route, textOf } from '../request.ts';
-import { browserOf, hashOf, sendPage, urlOf, type Context } from './context.ts';
+import { formOf, queryOf, requesterOf, requireForm, route } from '../request.ts';
+import { browserOf, hashOf, interactionPath, urlOf, type Context } from './context.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
 
 const bindingOf = (browser: string): Binding => ['device', browser, ''];
@@ -21,7 +24,7 @@ export function device(app: FastifyInstance, context: Context): void {
       (frame) =>
         devicePage({
           frame,
-          action: urlOf(context, '/device'),
+          action: urlOf(context, pages.device),
           form_token: formToken(deps, bindingOf(browser)),
           user_code: user_code.slice(0, 32),
           problem,
@@ -30,7 +33,7 @@ export function device(app: FastifyInstance, context: Context): void {
       { status: problem === undefined ? 200 : 400 },
     );
 
-  route(app, '/device', {
+  route(app, pages.device, {
     options: limited(app, deps.config, 'LOGIN_RATE_LIMIT'),
     // verification_uri_complete fills the code in, and still asks (§3.3.1): a link must not decide for a person.
     GET: (request, reply) =>
@@ -52,11 +55,11 @@ export function device(app: FastifyInstance, context: Context): void {
         noted(deps, request, invalidRequest('the user code is not known', detail), 400);
         return show(reply, browser, typed, 'That code isn’t one that a device is waiting for.');
       }
-      return reply.redirect(urlOf(context, `/interaction/${entered.interaction}`), 303);
+      return reply.redirect(urlOf(context, interactionPath(entered.interaction)), 303);
     },
   });
 
-  route(app, '/device/done', {
+  route(app, pages.device_done, {
     GET(request, reply) {
       const outcome = textOf(queryOf(request), 'outcome') === 'approved' ? 'approved' : 'denied';
       return sendPage(context, reply, (frame) => deviceDonePage({ frame, outcome }));

@@ -3,8 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { explained } from '../../events/refusals.ts';
 import type { OAuthError } from '../../protocol/error.ts';
 import { errorPage, type ErrorPageProps } from '../../views/error.ts';
+import { sendPage } from '../page.ts';
 import { refused } from '../refusal.ts';
-import { isAtIssuer, sendPage, type Context } from './context.ts';
+import { isAtIssuer, type Context } from './context.ts';
 import { ForgedForm } from './forgery.ts';
 
 type Link = NonNullable<ErrorPageProps['link']>;

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { OAuthError } from '../../protocol/error.ts';
 
-/** The form came from elsewhere, or from a page that is no longer true. */
+/** The refusal of a form that came from another site, or from a page that is out of date. */
 export class ForgedForm extends OAuthError {
   constructor(cause: string) {
     super('invalid_request', 'this page is out of date or was opened elsewhere; nothing was done', {

@@ -1,15 +1,16 @@
-/** The doors that people knock at: HTML errors, cookies, forms of ours only, and a policy that lets nothing else run. */
+/** The pages for people: HTML errors, cookies, protected forms, and a content security policy that lets nothing else run. */
 import accepts from '@fastify/accepts';
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { PageStep } from '../../authorize/next-step.ts';
 import type { Deps } from '../../deps.ts';
+import { pages } from '../../protocol/endpoint.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { jsonBodies } from '../json.ts';
 import { rateLimits } from '../rate-limit.ts';
 import { refused } from '../refusal.ts';
-import { formBodyParser } from '../request.ts';
-import { BODY_LIMIT } from '../server.ts';
+import { BODY_LIMIT, formBodyParser } from '../request.ts';
 import { account } from './account.ts';
 import { authorize } from './authorize.ts';
 import { consent } from './consent.ts';
@@ -23,7 +24,13 @@ import { interaction } from './interaction.ts';
 import { login } from './login.ts';
 import { logo } from './logo.ts';
 import { logout } from './logout.ts';
-import { selectAccountPages } from './select-account.ts';
+import { selectAccount } from './select-account.ts';
+
+/** The page of each step of an interaction. */
+const stepPages = { login, select_account: selectAccount, consent } as const satisfies Record<
+  PageStep,
+  (app: FastifyInstance, context: Context) => void
+>;
 
 /** Registers every page under the issuer's path. */
 export async function browser(
@@ -54,19 +61,8 @@ export async function browser(
     }
     return sendErrorPage(context, error, request, reply);
   });
-  for (const door of [
-    authorize,
-    interaction,
-    login,
-    selectAccountPages,
-    consent,
-    device,
-    logout,
-    account,
-    initiate,
-    logo,
-  ])
-    door(app, context);
+  for (const door of [authorize, interaction, device, logout, account, initiate, logo]) door(app, context);
+  for (const door of Object.values(stepPages)) door(app, context);
   if (application) demo(app, context, application);
   app.setNotFoundHandler(() => {
     throw new OAuthError('not_found', 'there is nothing at this address', { check: 'address' });
@@ -76,6 +72,6 @@ export async function browser(
 /** Scripts come to POST /login, and to addresses where nothing is; they say so by what they accept. */
 function isReadByScript(request: FastifyRequest): boolean {
   const { url } = request.routeOptions;
-  const theirs = url === undefined || (url.endsWith('/login') && !url.includes('/interaction/'));
+  const theirs = url === undefined || (url.endsWith(pages.login) && !url.includes(`${pages.interaction}/`));
   return theirs && request.accepts().type(['json', 'html']) !== 'html';
 }

@@ -2,10 +2,12 @@
 import type { FastifyInstance } from 'fastify';
 import { isApproved } from '../../authorize/unapproved.ts';
 import { initiateLoginUrl } from '../../clients/initiate-login.ts';
+import { pages } from '../../protocol/endpoint.ts';
 import { accessDenied, invalidRequest, OAuthError } from '../../protocol/error.ts';
+import { textOf } from '../../protocol/parameters.ts';
 import { strangeName } from '../../protocol/redaction.ts';
 import type { Client } from '../../store/clients.ts';
-import { queryOf, route, textOf } from '../request.ts';
+import { queryOf, route } from '../request.ts';
 import { clientLink, onwardLink, placeOf } from './client-view.ts';
 import type { Context } from './context.ts';
 import { PageError } from './error-page.ts';
@@ -13,7 +15,7 @@ import { sessionsOf } from './signed-in.ts';
 
 export function initiate(app: FastifyInstance, context: Context): void {
   const { deps } = context;
-  route(app, '/initiate', {
+  route(app, pages.initiate, {
     async GET(request, reply) {
       const query = queryOf(request);
       const client_id = textOf(query, 'client_id');
@@ -27,7 +29,7 @@ export function initiate(app: FastifyInstance, context: Context): void {
         const url = initiateLoginUrl(deps.config, client, { login_hint, target_link_uri });
         const sessions = await sessionsOf(context, request, deps.clock());
         if (await isApproved(deps, client, sessions)) return reply.redirect(url, 302);
-        throw heldBack(client, url);
+        throw unapprovedPage(client, url);
       } catch (error) {
         if (!(error instanceof OAuthError)) throw error;
         const advice = 'Open the application itself, and sign in there.';
@@ -38,7 +40,7 @@ export function initiate(app: FastifyInstance, context: Context): void {
 }
 
 /** RFC 9700 §4.11.2: a link to this server leads nobody, unasked, to an application that they never let have anything. */
-function heldBack({ client_id }: Client, url: string): PageError {
+function unapprovedPage({ client_id }: Client, url: string): PageError {
   const detail = { check: 'initiate_login', expected: 'a client that somebody here has used', client_id } as const;
   const refusal = accessDenied('nobody who is signed in here has ever used this application', detail);
   const advice =

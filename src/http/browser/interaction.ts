@@ -1,21 +1,22 @@
 /** GET /interaction/{id}: goes on from where a request stands. Every page of a request posts to itself and returns here. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { alreadyAnswered, isAnswered, open, resume, type Opened } from '../../authorize/interaction.ts';
-import type { Step } from '../../authorize/next-step.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import { alreadyAnswered, isAnswered, isOfBrowser, open, resume, type Opened } from '../../authorize/interaction.ts';
+import { rowOf, type PageStep } from '../../authorize/next-step.ts';
 import { accessDenied, invalidRequest, OAuthError } from '../../protocol/error.ts';
+import { textOf, type Parameters } from '../../protocol/parameters.ts';
 import type { LiveSession } from '../../sessions/index.ts';
-import { readHandle } from '../../store/handle.ts';
+import { readHandle } from '../../protocol/handle.ts';
 import * as interactions from '../../store/interactions.ts';
-import { requesterOf, route } from '../request.ts';
+import { formOf, requesterOf, requireForm, route } from '../request.ts';
 import { clientLink } from './client-view.ts';
-import { browserOf, hashOf, isAtIssuer, urlOf, type Context } from './context.ts';
+import { browserOf, hashOf, interactionPath, isAtIssuer, urlOf, type Context } from './context.ts';
 import { deliver } from './deliver.ts';
 import { PageError } from './error-page.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
 import { sessionsOf } from './signed-in.ts';
 
 export function interaction(app: FastifyInstance, context: Context): void {
-  route(app, '/interaction/:id', {
+  route(app, interactionPath(':id'), {
     async GET(request, reply) {
       const { opened } = await openInteraction(context, request, reply);
       try {
@@ -23,6 +24,44 @@ export function interaction(app: FastifyInstance, context: Context): void {
       } catch (error) {
         throw error instanceof OAuthError && isAnswered(error) ? answered(opened) : error;
       }
+    },
+  });
+}
+
+/**
+ * What the page of a step does. Each says whether it answered, and not with the reply: whoever awaits one has nothing in hand once
+ * it was sent. What did not answer sends the person back to the interaction, which goes on from there.
+ */
+interface StepDoor {
+  options?: RouteShorthandOptions;
+  /** Shows the page, if the interaction is there. */
+  show(page: OpenedPage, request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
+  /** Takes what the person did; the form is of this page, in this browser, for this person. */
+  take(page: OpenedPage, form: Parameters, request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
+}
+
+/** Opens the door of a step's page. */
+export function stepDoor(
+  app: FastifyInstance,
+  context: Context,
+  step: PageStep,
+  { options = {}, show, take }: StepDoor,
+): void {
+  route(app, interactionPath(':id', step), {
+    options,
+    async GET(request, reply) {
+      const page = await openInteraction(context, request, reply);
+      const answers = await show(page, request, reply);
+      return answers ? reply : toInteraction(context, reply, page.opened.id, 302);
+    },
+    async POST(request, reply) {
+      requireForm(request);
+      const form = formOf(request);
+      const page = await openInteraction(context, request, reply);
+      requireSameOrigin(context.deps, request);
+      requireFormToken(context.deps, textOf(form, 'form_token'), bindingOf(page, step));
+      const answers = await take(page, form, request, reply);
+      return answers ? reply : toInteraction(context, reply, page.opened.id, 303);
     },
   });
 }
@@ -39,11 +78,7 @@ export interface OpenedPage {
  * Opens the interaction of the URL in the browser it belongs to.
  * @throws PageError when it is unknown, expired, answered, or another browser's
  */
-export async function openInteraction(
-  context: Context,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<OpenedPage> {
+async function openInteraction(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<OpenedPage> {
   const { deps } = context;
   const now = deps.clock();
   const { id } = request.params as { id: string };
@@ -52,9 +87,7 @@ export async function openInteraction(
   if (!row) throw new PageError(invalidRequest('this request is not known', { check: 'interaction' }), ...UNKNOWN);
 
   const browser = browserOf(context, request, reply);
-  const hash = hashOf(browser);
-  const bound = row.browser_hash ?? ((await interactions.bind(deps.db, row, hash)) ? hash : undefined);
-  if (bound === undefined || !bound.equals(hash)) throw foreign(context, request);
+  if (!(await isOfBrowser(deps, row, hashOf(browser)))) throw foreign(context, request);
 
   const sessions = await sessionsOf(context, request, now);
   const opened = await open(deps, id, row, sessions, now);
@@ -102,36 +135,32 @@ function foreign(context: Context, request: FastifyRequest): PageError {
   );
 }
 
-/**
- * What the forms of an interaction's page are bound to. Where the page decides for a person, that person's session too; and to
- * what was shown: nobody agrees to more than they saw, whatever the client was given back meanwhile.
- */
-export const bindingOf = ({ opened, browser }: OpenedPage, step: Step): Binding => [
-  step === 'consent' ? JSON.stringify([opened.id, opened.request.scope, opened.claims]) : `${step} ${opened.id}`,
-  browser,
-  step === 'login' ? '' : (opened.session?.sid ?? ''),
-];
-
-/** The hidden token of a step's page. */
-export const stepToken = ({ deps }: Context, page: OpenedPage, step: Step): string =>
-  formToken(deps, bindingOf(page, step));
-
-/** @throws ForgedForm when the form is not of this page, in this browser, for this person */
-export function requireStepForm(
-  { deps }: Context,
-  request: FastifyRequest,
-  page: OpenedPage,
-  step: Step,
-  form_token: string | undefined,
-): void {
-  requireSameOrigin(deps, request);
-  requireFormToken(deps, form_token, bindingOf(page, step));
+/** What the forms of a step's page are bound to, as its row says. */
+function bindingOf({ opened, browser }: OpenedPage, step: PageStep): Binding {
+  const { agreedTo, byAnybody = false } = rowOf(step);
+  const subject = agreedTo ? JSON.stringify([opened.id, ...agreedTo(opened)]) : `${step} ${opened.id}`;
+  return [subject, browser, byAnybody ? '' : (opened.session?.sid ?? '')];
 }
 
+/** The form of a step's page: where it goes, and its hidden token. */
+export const stepForm = (
+  context: Context,
+  page: OpenedPage,
+  step: PageStep,
+): { action: string; form_token: string } => ({
+  action: urlOf(context, interactionPath(page.opened.id, step)),
+  form_token: formToken(context.deps, bindingOf(page, step)),
+});
+
+/** The query of the sign-in page where whoever is signed in is not the person. */
+export const SWITCH = 'switch';
+
 /** Where somebody says that they are not the person shown: to those signed in too, or, where there are none, to a sign-in. */
-export const switchUrl = (context: Context, { id, candidates }: Opened): string =>
-  urlOf(context, `/interaction/${id}/${candidates.length > 1 ? 'select-account' : 'login?switch'}`);
+export function switchUrl(context: Context, { id, candidates }: Opened): string {
+  const isAmong = candidates.length > 1;
+  return urlOf(context, isAmong ? interactionPath(id, 'select_account') : `${interactionPath(id, 'login')}?${SWITCH}`);
+}
 
 /** Back to where it goes on from. */
-export const toInteraction = (context: Context, reply: FastifyReply, id: string, status: 302 | 303): FastifyReply =>
-  reply.redirect(urlOf(context, `/interaction/${id}`), status);
+const toInteraction = (context: Context, reply: FastifyReply, id: string, status: 302 | 303): FastifyReply =>
+  reply.redirect(urlOf(context, interactionPath(id)), status);

@@ -1,28 +1,23 @@
-/** Sign-in pages: /interaction/{id}/login for a request in progress, /login for this server itself (spec.md §Endpoints 4). */
+/** Sign-in pages: /interaction/{id}/login for a request in progress, /login for this server itself (docs/specification.md §4). */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { z } from 'zod';
 import { cancel, signedIn } from '../../authorize/interaction.ts';
 import { isAskedFor } from '../../authorize/person.ts';
 import { signInBrowser, signInForToken, type BrowserSignIn } from '../../authorize/sign-in.ts';
+import { pages } from '../../protocol/endpoint.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
-import { parseParameters, type Parameters } from '../../protocol/parameters.ts';
+import { parseParameters, textOf, type Parameters } from '../../protocol/parameters.ts';
 import type { LiveSession } from '../../sessions/index.ts';
 import { DEVICE_TTL } from '../../users/device.ts';
 import { loginPage, type LoginPageProps } from '../../views/login.ts';
+import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
-import { formOf, requesterOf, requireForm, route, textOf } from '../request.ts';
+import { formOf, requesterOf, requireForm, route } from '../request.ts';
 import { clientView } from './client-view.ts';
-import { browserOf, sendPage, urlOf, type Context } from './context.ts';
+import { browserOf, urlOf, type Context } from './context.ts';
 import { formToken, isFromBrowser, requireFormToken, requireSameOrigin } from './forgery.ts';
-import {
-  openInteraction,
-  requireStepForm,
-  stepToken,
-  switchUrl,
-  toInteraction,
-  type OpenedPage,
-} from './interaction.ts';
+import { stepDoor, stepForm, SWITCH, switchUrl, type OpenedPage } from './interaction.ts';
 import { keepSessions, personView, sessionsOf } from './signed-in.ts';
 
 const credentials = z.object({ username: z.string().min(1).max(320), password: z.string().min(1).max(8192) });
@@ -37,12 +32,10 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
   const { deps } = context;
   const show = (reply: FastifyReply, page: OpenedPage, problem?: Problem): FastifyReply => {
     const { client, session, request } = page.opened;
-    const path = `/interaction/${page.opened.id}/login`;
     // Signed in, but not freshly enough: the same person is asked again, or says who else they are.
-    const fixed = isAskedAgain(page) ? session : undefined;
+    const fixed = isReauthentication(page) ? session : undefined;
     return sendLogin(context, reply, {
-      action: urlOf(context, path),
-      form_token: stepToken(context, page, 'login'),
+      ...stepForm(context, page, 'login'),
       client: clientView(client),
       username: problem?.username ?? fixed?.username ?? request.login_hint ?? '',
       fixed_account: fixed && personView(fixed),
@@ -53,41 +46,34 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
     });
   };
 
-  route(app, '/interaction/:id/login', {
+  stepDoor(app, context, 'login', {
     options,
-    async GET(request, reply) {
-      const page = await openInteraction(context, request, reply);
-      if ((request.query as { text: string }).text === 'switch') return show(reply, asStranger(page));
-      if (page.opened.step !== 'login') return toInteraction(context, reply, page.opened.id, 302);
-      return show(reply, page);
+    async show(page, request, reply) {
+      const switches = (request.query as { text: string }).text === SWITCH;
+      if (!switches && page.opened.step !== 'login') return false;
+      show(reply, switches ? asStranger(page) : page);
+      return true;
     },
-    async POST(request, reply) {
-      requireForm(request);
-      const form = formOf(request);
-      const page = await openInteraction(context, request, reply);
-      requireStepForm(context, request, page, 'login', textOf(form, 'form_token'));
+    async take(page, form, request, reply) {
       if (textOf(form, 'action') === 'cancel') {
         await cancel(deps, page.opened);
-        return toInteraction(context, reply, page.opened.id, 303);
+        return false;
       }
-      const outcome = await trySignIn(
-        context,
-        request,
-        browserOf(context, request, reply),
-        form,
-        page.sessions,
-        'interaction',
-      );
-      if ('problem' in outcome) return show(reply, page, outcome);
+      const browser = browserOf(context, request, reply);
+      const outcome = await trySignIn(context, request, browser, form, page.sessions, 'interaction');
+      if ('problem' in outcome) {
+        show(reply, page, outcome);
+        return true;
+      }
       setCookies(context, request, reply, outcome);
       await signedIn(deps, page.opened, outcome.sub);
-      return toInteraction(context, reply, page.opened.id, 303);
+      return false;
     },
   });
 }
 
 /** Is it the person signed in who has to prove it again, and not somebody else? */
-const isAskedAgain = ({ opened: { row, session, request } }: OpenedPage): boolean => {
+const isReauthentication = ({ opened: { row, session, request } }: OpenedPage): boolean => {
   const switched = row.sign_in_after !== null && row.sign_in_after > row.created_at;
   return !switched && session !== undefined && isAskedFor(request, session.sub);
 };
@@ -97,7 +83,7 @@ const asStranger = (page: OpenedPage): OpenedPage => ({ ...page, opened: { ...pa
 
 function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthandOptions): void {
   const { deps } = context;
-  const action = urlOf(context, '/login');
+  const action = urlOf(context, pages.login);
   const show = (reply: FastifyReply, browser: string, problem?: Problem): FastifyReply =>
     sendLogin(context, reply, {
       action,
@@ -107,7 +93,7 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       problem,
     });
 
-  route(app, '/login', {
+  route(app, pages.login, {
     options,
     GET: (request, reply) => show(reply, browserOf(context, request, reply)),
     async POST(request, reply) {
@@ -121,12 +107,12 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       const outcome = await trySignIn(context, request, browser, form, sessions, 'login');
       if ('problem' in outcome) return show(reply, browser, outcome);
       setCookies(context, request, reply, outcome);
-      return reply.redirect(urlOf(context, '/account'), 303);
+      return reply.redirect(urlOf(context, pages.account), 303);
     },
   });
 }
 
-/** POST /login for a script: the token response of spec.md, or RFC 6749 JSON. */
+/** POST /login for a script: the token response of docs/specification.md, or RFC 6749 JSON. */
 async function signInScript(
   context: Context,
   request: FastifyRequest,
@@ -168,24 +154,24 @@ async function trySignIn(
   request: FastifyRequest,
   browser: string,
   form: Parameters,
-  beside: readonly LiveSession[],
+  browser_sessions: readonly LiveSession[],
   via: string,
 ): Promise<BrowserSignIn | Problem> {
   const since = deps.clock();
   const username = textOf(form, 'username') ?? '';
-  const given = credentials.safeParse({ username, password: textOf(form, 'password') ?? '' });
+  const parsed = credentials.safeParse({ username, password: textOf(form, 'password') ?? '' });
   try {
-    if (!given.success)
+    if (!parsed.success)
       throw invalidRequest('the username or the password is missing', {
         check: 'parameter',
         expected: 'username and password',
-        received: given.error.issues.map(({ path }) => `${String(path[0])} is missing or too long`).join(', '),
+        received: parsed.error.issues.map(({ path }) => `${String(path[0])} is missing or too long`).join(', '),
       });
     const device = cookies.get(request, 'device');
     return await signInBrowser(
       deps,
-      { ...given.data, device },
-      { beside, browser: { value: browser, since } },
+      { ...parsed.data, device },
+      { browser_sessions, browser: { value: browser, since } },
       requesterOf(request),
       via,
     );
@@ -193,7 +179,10 @@ async function trySignIn(
     if (!(error instanceof OAuthError) || error.status >= 500) throw error;
     noted(deps, request, error, error.error === 'too_many_requests' ? error.status : 400);
     return {
-      problem: error.failed.check === 'sign_in_beside' ? BESIDE : (SENTENCES[error.error] ?? error.error_description),
+      problem:
+        error.failed.check === 'sign_in_beside'
+          ? CONCURRENT_SIGN_IN
+          : (SENTENCES[error.error] ?? error.error_description),
       username: username.slice(0, 320),
       refusal: error,
     };
@@ -207,7 +196,7 @@ const SENTENCES: Partial<Record<OAuthError['error'], string>> = {
   access_denied: 'This account can’t sign in.',
 };
 
-const BESIDE = 'Somebody else signed in in another tab at this moment. Try again.';
+const CONCURRENT_SIGN_IN = 'Somebody else signed in in another tab at this moment. Try again.';
 
 /** Where it says who is asked, only one of the two can be wrong. */
 const WRONG_PASSWORD = 'That password doesn’t match this account.';
@@ -216,9 +205,9 @@ function setCookies(
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
-  { session, kept, device }: BrowserSignIn,
+  { session, remaining, device }: BrowserSignIn,
 ): void {
-  keepSessions(context, request, reply, kept, [session]);
+  keepSessions(context, request, reply, remaining, [session]);
   context.cookies.set(reply, 'device', device, DEVICE_TTL);
 }
 

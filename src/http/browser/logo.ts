@@ -1,12 +1,13 @@
 /** /logo/{hash}: the logo of a client, as we keep it. Named by its content, so it never changes. */
 import type { FastifyInstance } from 'fastify';
+import { pages } from '../../protocol/endpoint.ts';
 import { OAuthError } from '../../protocol/error.ts';
 import * as logos from '../../store/client-logos.ts';
 import { route } from '../request.ts';
 import type { Context } from './context.ts';
 
 export function logo(app: FastifyInstance, { deps }: Context): void {
-  route(app, '/logo/:hash', {
+  route(app, `${pages.logo}/:hash`, {
     head: true,
     async GET(request, reply) {
       const { hash } = request.params as { hash: string };

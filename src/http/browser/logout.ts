@@ -3,17 +3,19 @@
  * it registered to go; /logout/done says it is done.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Parameters } from '../../protocol/parameters.ts';
+import { endpoints, pages } from '../../protocol/endpoint.ts';
+import { textOf, type Parameters } from '../../protocol/parameters.ts';
 import type { LiveSession } from '../../sessions/index.ts';
 import { isApproved } from '../../authorize/unapproved.ts';
 import { openSignOut, readLogoutRequest, signOut, type LogoutRequest } from '../../sessions/logout.ts';
-import { isUnavailable } from '../../store/db.ts';
+import { isUnavailable } from '../../store/postgres/db.ts';
 import { logoutPage } from '../../views/logout.ts';
 import { signedOutPage } from '../../views/signed-out.ts';
+import { sendPage } from '../page.ts';
 import { noted } from '../refusal.ts';
-import { formOf, queryOf, requesterOf, requireForm, route, textOf } from '../request.ts';
+import { formOf, queryOf, requesterOf, requireForm, route } from '../request.ts';
 import { clientLink, clientView, placeOf } from './client-view.ts';
-import { browserOf, hashOf, sendPage, urlOf, type Context } from './context.ts';
+import { browserOf, hashOf, urlOf, type Context } from './context.ts';
 import { PageError } from './error-page.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
 import { keepSessions, personView, sessionsOf } from './signed-in.ts';
@@ -21,7 +23,7 @@ import { keepSessions, personView, sessionsOf } from './signed-in.ts';
 /** The parameters that go through the confirmation page and are checked again behind it. */
 const CARRIED = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'] as const;
 
-const NOT_LED = 'the application asked to lead you on to an address that it has not registered.';
+const NOT_REDIRECTED = 'the application asked to lead you on to an address that it has not registered.';
 
 export function logout(app: FastifyInstance, context: Context): void {
   const { deps } = context;
@@ -40,9 +42,9 @@ export function logout(app: FastifyInstance, context: Context): void {
       const way = { client, return_to, browser_hash: hashOf(browserOf(context, request, reply)) };
       page = await signOut(deps, ending, way, requesterOf(request), now);
     }
-    const kept = sessions.filter((session) => !ending.includes(session));
-    keepSessions(context, request, reply, kept);
-    const done = page === undefined ? '/logout/done' : `/logout/done?sign_out=${page}`;
+    const remaining = sessions.filter((session) => !ending.includes(session));
+    keepSessions(context, request, reply, remaining);
+    const done = page === undefined ? pages.logout_done : `${pages.logout_done}?sign_out=${page}`;
     const location = page === undefined && return_to !== undefined ? return_to : urlOf(context, done);
     return reply
       .code(request.method === 'POST' ? 303 : 302)
@@ -50,35 +52,35 @@ export function logout(app: FastifyInstance, context: Context): void {
       .send();
   };
 
-  route(app, '/logout', {
+  route(app, endpoints.end_session_endpoint, {
     async GET(request, reply) {
       const now = deps.clock();
       const parameters = queryOf(request);
       const sessions = await sessionsOf(context, request, now);
-      const asked = await readLogoutRequest(deps, parameters, sessions, now);
-      const { session, client, recognised, refusal } = asked;
+      const logoutRequest = await readLogoutRequest(deps, parameters, sessions, now);
+      const { session, client, recognised, refusal } = logoutRequest;
       if (refusal) {
-        const advice = `You are not signed in here, and ${NOT_LED}`;
+        const advice = `You are not signed in here, and ${NOT_REDIRECTED}`;
         if (!session)
           throw new PageError(refusal, 'This address isn’t registered', advice, client && clientLink(client));
         noted(deps, request, refusal, 200);
-      } else if (!session && client && asked.return_to !== undefined && !(await isApproved(deps, client, []))) {
+      } else if (!session && client && logoutRequest.return_to !== undefined && !(await isApproved(deps, client, []))) {
         // RFC 9700 §4.11.2: nobody signs out here, so nobody is led on either, but by their own click.
-        const props = { return_url: asked.return_to, place: placeOf(asked.return_to) };
+        const props = { return_url: logoutRequest.return_to, place: placeOf(logoutRequest.return_to) };
         return sendPage(context, reply, (frame) => signedOutPage({ frame, ...props }));
       } else if (!session || recognised) {
-        return end(request, reply, sessions, session ? [session] : [], asked, now);
+        return end(request, reply, sessions, session ? [session] : [], logoutRequest, now);
       }
       const browser = browserOf(context, request, reply);
       return sendPage(context, reply, (frame) =>
         logoutPage({
           frame,
-          action: urlOf(context, '/logout'),
+          action: urlOf(context, endpoints.end_session_endpoint),
           form_token: formToken(deps, bindingOf(browser, session)),
           person: personView(session),
           others: sessions.filter((other) => other !== session).map(personView),
           client: client && clientView(client),
-          note: refusal && `You stay here afterwards: ${NOT_LED}`,
+          note: refusal && `You stay here afterwards: ${NOT_REDIRECTED}`,
           hidden: carried(parameters),
         }),
       );
@@ -90,34 +92,34 @@ export function logout(app: FastifyInstance, context: Context): void {
       if (form_token === undefined) {
         // Another site's form, and so without our cookies: a GET of ours decides.
         const query = new URLSearchParams(carried(parameters));
-        return reply.redirect(`${urlOf(context, '/logout')}?${query.toString()}`, 303);
+        return reply.redirect(`${urlOf(context, endpoints.end_session_endpoint)}?${query.toString()}`, 303);
       }
       const now = deps.clock();
       requireSameOrigin(deps, request);
       const sessions = await sessionsOf(context, request, now);
-      const asked = await readLogoutRequest(deps, parameters, sessions, now);
-      const { session } = asked;
+      const logoutRequest = await readLogoutRequest(deps, parameters, sessions, now);
+      const { session } = logoutRequest;
       requireFormToken(deps, form_token, bindingOf(browserOf(context, request, reply), session));
       const action = textOf(parameters, 'action');
-      if (action === 'logout-all') return end(request, reply, sessions, sessions, asked, now);
-      if (action === 'logout') return end(request, reply, sessions, session ? [session] : [], asked, now);
-      return reply.redirect(urlOf(context, '/account'), 303);
+      if (action === 'logout-all') return end(request, reply, sessions, sessions, logoutRequest, now);
+      if (action === 'logout') return end(request, reply, sessions, session ? [session] : [], logoutRequest, now);
+      return reply.redirect(urlOf(context, pages.account), 303);
     },
   });
 
-  route(app, '/logout/done', {
+  route(app, pages.logout_done, {
     async GET(request, reply) {
       const now = deps.clock();
       const handle = textOf(queryOf(request), 'sign_out');
       const browser = context.cookies.get(request, 'browser');
       const page = handle && browser ? await openSignOut(deps, handle, hashOf(browser), now) : undefined;
-      const others = await sessionsOf(context, request, now).catch(nobodyWhileAway);
+      const others = await sessionsOf(context, request, now).catch(noSessionsWhileAway);
       // ASVS 14.3.1: what pages of ours left in the browser goes too.
       reply.header('clear-site-data', '"cache", "storage"');
       const props = {
         client: page?.client && clientView(page.client),
         return_url: page?.return_to,
-        told: page?.told ?? [],
+        notified: page?.notified ?? [],
         frames: page?.frames ?? [],
         others: others.map(personView),
       };
@@ -128,7 +130,7 @@ export function logout(app: FastifyInstance, context: Context): void {
 }
 
 /** The page says that somebody is signed out, with or without a database. */
-function nobodyWhileAway(error: unknown): [] {
+function noSessionsWhileAway(error: unknown): [] {
   if (isUnavailable(error)) return [];
   throw error;
 }

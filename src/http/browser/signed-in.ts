@@ -1,11 +1,11 @@
 /** The session cookie: the handles of everybody who is signed in in this browser, the current person's first. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findSessions, MAX_SESSIONS, type LiveSession } from '../../sessions/index.ts';
-import { sha256 } from '../../store/handle.ts';
+import { sha256 } from '../../protocol/handle.ts';
 import type { PersonView } from '../../views/client.ts';
 import type { Context } from './context.ts';
 
-/** No letter of a handle. */
+/** A character that no handle contains. */
 const SEPARATOR = '.';
 
 const handlesOf = ({ cookies }: Context, request: FastifyRequest): string[] =>
@@ -24,9 +24,9 @@ export function keepSessions(
   begun: readonly string[] = [],
 ): void {
   const handles = new Map(handlesOf(context, request).map((handle) => [sha256(handle).toString('hex'), handle]));
-  const kept = [...begun, ...sessions.flatMap(({ hash }) => handles.get(hash.toString('hex')) ?? [])];
-  if (kept.length === 0) context.cookies.clear(reply, 'session');
-  else context.cookies.set(reply, 'session', kept.join(SEPARATOR), context.deps.config.SESSION_TTL);
+  const remaining = [...begun, ...sessions.flatMap(({ hash }) => handles.get(hash.toString('hex')) ?? [])];
+  if (remaining.length === 0) context.cookies.clear(reply, 'session');
+  else context.cookies.set(reply, 'session', remaining.join(SEPARATOR), context.deps.config.SESSION_TTL);
 }
 
 /** Makes this one of the browser's sessions its current one. */

@@ -7,23 +7,20 @@ import { authenticate } from '../../clients/authenticate.ts';
 import type { PresentedCredentials } from '../../clients/auth-methods/method.ts';
 import type { Deps } from '../../deps.ts';
 import type { Requester } from '../../events/index.ts';
-import type { Parameters } from '../../protocol/parameters.ts';
 import type { Client } from '../../store/clients.ts';
 import { limited, type VolumeLimit } from '../rate-limit.ts';
 import { formOf, requesterOf, requireForm, route } from '../request.ts';
-import { allowClientOrigin, preflight } from './cors.ts';
-import { credentialsOf, namedClient } from './credentials.ts';
+import { allowClientOrigin, crossOriginRoute } from './cors.ts';
+import { namedClient } from './credentials.ts';
 
 /** What a client sent, and who it says it is: not proven yet. */
-export interface ClientRequest {
-  parameters: Parameters;
-  credentials: PresentedCredentials;
+export interface ClientRequest extends PresentedCredentials {
   by: Requester;
   now: Date;
 }
 
 /** What a client sent that has proven who it is. */
-export interface AuthenticatedRequest extends Omit<ClientRequest, 'credentials'> {
+export interface AuthenticatedRequest extends Omit<ClientRequest, 'headers'> {
   client: Client;
 }
 
@@ -43,9 +40,10 @@ export const authenticatedDoor = (
   door: ClientDoor,
   answer: (request: AuthenticatedRequest, reply: FastifyReply) => unknown,
 ): void =>
-  clientDoor(app, deps, url, door, async ({ credentials, ...request }, reply) => {
-    const client = await authenticate(deps, credentials, request.by, request.now);
-    return answer({ ...request, client }, reply);
+  clientDoor(app, deps, url, door, async (request, reply) => {
+    const { parameters, by, now } = request;
+    const client = await authenticate(deps, request, by, now);
+    return answer({ parameters, by, now, client }, reply);
   });
 
 /** Opens a door whose flow authenticates the client itself: the token endpoint's, which owns that phase. */
@@ -56,8 +54,8 @@ export function clientDoor(
   { cors, limit }: ClientDoor,
   answer: (request: ClientRequest, reply: FastifyReply) => unknown,
 ): void {
-  if (cors) preflight(app, url, 'POST');
-  route(app, url, {
+  const open = cors ? crossOriginRoute : route;
+  open(app, url, {
     ...(limit && { options: limited(app, deps.config, limit) }),
     POST: async (request, reply) => answer(await read(deps, request, reply, cors), reply),
   });
@@ -65,9 +63,10 @@ export function clientDoor(
 
 async function read(deps: Deps, request: FastifyRequest, reply: FastifyReply, cors: boolean): Promise<ClientRequest> {
   requireForm(request);
+  const { headers } = request;
   const parameters = formOf(request);
-  const credentials = credentialsOf(request, parameters);
   // Before the client is authenticated: a page has to be able to read a refusal, too.
-  if (cors) await allowClientOrigin(deps, request, reply, namedClient(credentials));
-  return { parameters, credentials, by: requesterOf(request), now: deps.clock() };
+  const isOfPage = headers.origin !== undefined;
+  if (cors) await allowClientOrigin(deps, request, reply, isOfPage ? namedClient({ headers, parameters }) : undefined);
+  return { headers, parameters, by: requesterOf(request), now: deps.clock() };
 }

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { redirectOrigin } from '../../protocol/redirect-uri.ts';
+import { route, type Route } from '../request.ts';
 
 const ALLOW_HEADERS = 'authorization, content-type, dpop, mcp-protocol-version';
 const EXPOSE_HEADERS = 'www-authenticate, dpop-nonce, retry-after, x-request-id';
@@ -12,8 +13,15 @@ export function openToAll(reply: FastifyReply): void {
   reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSE_HEADERS);
 }
 
-/** Answers preflights of a path. They say nothing of who may: at this point the client is not known. */
-export function preflight(app: FastifyInstance, url: string, methods: string): void {
+/** Registers a path that pages of other origins may call, and answers the preflights of its methods. */
+export function crossOriginRoute(app: FastifyInstance, url: string, row: Route): void {
+  const { options: _options, head: _head, ...handlers } = row;
+  preflight(app, url, Object.keys(handlers).join(', '));
+  route(app, url, row);
+}
+
+/** Preflights say nothing of who may: at this point the client is not known. */
+function preflight(app: FastifyInstance, url: string, methods: string): void {
   app.options(url, (_request, reply) =>
     reply
       .code(204)

@@ -4,53 +4,46 @@
  */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { authMethods } from '../../clients/auth-methods/index.ts';
 import type { Deps } from '../../deps.ts';
-import { prompts } from '../../authorize/next-step.ts';
+import { steps } from '../../authorize/next-step.ts';
 import { responseModes } from '../../authorize/response-modes.ts';
 import { grants } from '../../grants/index.ts';
 import { metContext, readContexts } from '../../protocol/acr.ts';
 import { RESPONSE_TYPES } from '../../protocol/authorization-request.ts';
+import { AUTH_METHODS } from '../../protocol/client.ts';
+import { CONFIDENTIAL_METHODS } from '../../protocol/client.ts';
 import { CONTENT_ENCRYPTION, ENCRYPTION_ALGS } from '../../protocol/encryption-alg.ts';
+import { endpoints, WELL_KNOWN } from '../../protocol/endpoint.ts';
 import { ASSERTION_ALGS } from '../../protocol/jwt-assertion.ts';
 import { CODE_CHALLENGE_METHODS } from '../../protocol/pkce.ts';
+import { isPrompt } from '../../protocol/prompt.ts';
 import { REQUEST_OBJECT_SIGNING_ALGS } from '../../protocol/request-object.ts';
 import { SUBJECT_TYPES } from '../../protocol/sector.ts';
-import { isUnavailable } from '../../store/db.ts';
+import { isUnavailable } from '../../store/postgres/db.ts';
 import { WAYS_TO_SIGN_IN } from '../../users/sign-in.ts';
-import { route } from '../request.ts';
-import { preflight } from './cors.ts';
+import { crossOriginRoute } from './cors.ts';
 import { sendDocument, type PublicDocument } from './public-document.ts';
 
 type Scopes = Awaited<ReturnType<Deps['directory']['scopes']>>;
 
 const MAX_AGE = 300;
-const WELL_KNOWN = ['openid-configuration', 'oauth-authorization-server'];
 
 export function discovery(app: FastifyInstance, deps: Deps): void {
   const document = documentOf(app, deps);
-  for (const name of WELL_KNOWN) {
-    const url = `/.well-known/${name}`;
-    preflight(app, url, 'GET');
-    route(app, url, {
-      head: true,
-      GET: async (request, reply) => sendDocument(request, reply, await document()),
-    });
-  }
+  for (const url of WELL_KNOWN) openAt(app, url, document);
 }
 
 /** For an issuer with a path: the same documents at the path-inserted places (RFC 8414 §3.1), at the listener's root. */
 export function insertedDiscovery(app: FastifyInstance, deps: Deps, path: string): void {
   const document = documentOf(app, deps);
-  for (const name of WELL_KNOWN) {
-    const url = `/.well-known/${name}${path}`;
-    preflight(app, url, 'GET');
-    route(app, url, {
-      head: true,
-      GET: async (request, reply) => sendDocument(request, reply, await document()),
-    });
-  }
+  for (const url of WELL_KNOWN) openAt(app, `${url}${path}`, document);
 }
+
+const openAt = (app: FastifyInstance, url: string, document: () => Promise<PublicDocument>): void =>
+  crossOriginRoute(app, url, {
+    head: true,
+    GET: async (request, reply) => sendDocument(request, reply, await document()),
+  });
 
 /**
  * Makes the document, once for each reading of the scopes: nothing else in it changes. While the database is away it is
@@ -78,26 +71,24 @@ function documentOf(app: FastifyInstance, deps: Deps): () => Promise<PublicDocum
   return current;
 }
 
+/** Every endpoint there is, by its registered name. */
+const endpointsOf = ({ ISSUER, REGISTRATION }: Deps['config']): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(endpoints)
+      .filter(([name]) => name !== 'registration_endpoint' || REGISTRATION !== 'off')
+      .map(([name, path]) => [name, `${ISSUER}${path}`]),
+  );
+
 /** The metadata, member by registered member. */
 export function metadata(config: Deps['config'], known: Scopes): Record<string, unknown> {
   const { ISSUER, SIGNING_ALGS } = config;
   const scopes = [...known.values()];
-  const secretMethods = Object.keys(authMethods).filter((method) => method !== 'none');
   const claims = new Set(scopes.flatMap((scope) => scope.claims));
   const contexts = readContexts(config.ACR_VALUES);
   return {
     issuer: ISSUER,
-    authorization_endpoint: `${ISSUER}/authorize`,
-    token_endpoint: `${ISSUER}/token`,
-    userinfo_endpoint: `${ISSUER}/userinfo`,
-    ...(config.REGISTRATION !== 'off' && { registration_endpoint: `${ISSUER}/register` }),
-    device_authorization_endpoint: `${ISSUER}/device_authorization`,
-    pushed_authorization_request_endpoint: `${ISSUER}/par`,
+    ...endpointsOf(config),
     require_pushed_authorization_requests: config.REQUIRE_PUSHED_AUTHORIZATION_REQUESTS,
-    jwks_uri: `${ISSUER}/jwks`,
-    introspection_endpoint: `${ISSUER}/introspect`,
-    revocation_endpoint: `${ISSUER}/revoke`,
-    end_session_endpoint: `${ISSUER}/logout`,
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
     frontchannel_logout_supported: true,
@@ -113,14 +104,14 @@ export function metadata(config: Deps['config'], known: Scopes): Record<string, 
     userinfo_signing_alg_values_supported: SIGNING_ALGS,
     userinfo_encryption_alg_values_supported: ENCRYPTION_ALGS,
     userinfo_encryption_enc_values_supported: CONTENT_ENCRYPTION,
-    token_endpoint_auth_methods_supported: Object.keys(authMethods),
-    revocation_endpoint_auth_methods_supported: Object.keys(authMethods),
-    introspection_endpoint_auth_methods_supported: secretMethods,
+    token_endpoint_auth_methods_supported: AUTH_METHODS,
+    revocation_endpoint_auth_methods_supported: AUTH_METHODS,
+    introspection_endpoint_auth_methods_supported: CONFIDENTIAL_METHODS,
     token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     introspection_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     code_challenge_methods_supported: CODE_CHALLENGE_METHODS,
-    prompt_values_supported: ['none', ...Object.keys(prompts)],
+    prompt_values_supported: ['none', ...Object.keys(steps).filter(isPrompt)],
     acr_values_supported: [...contexts.keys()].filter((name) =>
       WAYS_TO_SIGN_IN.some((amr) => metContext(contexts, [name], amr) !== undefined),
     ),

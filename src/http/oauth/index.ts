@@ -1,13 +1,13 @@
-/** The doors that clients knock at: JSON errors after RFC 6749 §5.2, no cookies, CORS where browser apps need it. */
+/** The endpoints of clients: JSON errors after RFC 6749 §5.2, no cookies, CORS where browser apps need it. */
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { invalidClientMetadata, type OAuthError } from '../../protocol/error.ts';
+import { bearerChallenge } from '../bearer.ts';
 import { jsonBodies } from '../json.ts';
 import { rateLimits } from '../rate-limit.ts';
 import { refused } from '../refusal.ts';
-import { BODY_LIMIT } from '../server.ts';
-import { formBodyParser } from '../request.ts';
+import { BODY_LIMIT, formBodyParser } from '../request.ts';
 import { namedIn } from './credentials.ts';
 import { deviceAuthorization } from './device-authorization.ts';
 import { discovery, insertedDiscovery } from './discovery.ts';
@@ -69,6 +69,5 @@ function challengeFor(refusal: OAuthError, { headers }: FastifyRequest, issuer: 
   if (error === 'invalid_client' && headers.authorization !== undefined)
     return `Basic realm="${issuer}", charset="UTF-8"`;
   if (error !== 'invalid_token' && error !== 'insufficient_scope') return undefined;
-  const said = `Bearer realm="${issuer}", error="${error}", error_description="${error_description}"`;
-  return scope === undefined ? said : `${said}, scope="${scope}"`;
+  return bearerChallenge(issuer, { error, error_description, scope });
 }

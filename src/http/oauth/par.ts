@@ -2,11 +2,16 @@
 import type { FastifyInstance } from 'fastify';
 import { push } from '../../authorize/pushed.ts';
 import type { Deps } from '../../deps.ts';
+import { endpoints } from '../../protocol/endpoint.ts';
 import { authenticatedDoor } from './client-request.ts';
 
 export function par(app: FastifyInstance, deps: Deps): void {
   const door = { cors: false, limit: 'AUTHORIZE_RATE_LIMIT' } as const;
-  authenticatedDoor(app, deps, '/par', door, async ({ client, parameters, now }, reply) =>
-    reply.code(201).send(await push(deps, client, parameters, now)),
+  authenticatedDoor(
+    app,
+    deps,
+    endpoints.pushed_authorization_request_endpoint,
+    door,
+    async ({ client, parameters, now }, reply) => reply.code(201).send(await push(deps, client, parameters, now)),
   );
 }

@@ -7,25 +7,30 @@ import { authenticateRegistration, managed, registerSelf, removeSelf, replaceSel
 import { describeClient } from '../../clients/register.ts';
 import type { Deps } from '../../deps.ts';
 import type { Client } from '../../store/clients.ts';
+import { endpoints } from '../../protocol/endpoint.ts';
 import { invalidToken, OAuthError } from '../../protocol/error.ts';
-import { openToAll, preflight } from './cors.ts';
+import { bearerOf } from '../bearer.ts';
+import { crossOriginRoute, openToAll } from './cors.ts';
 import { requesterOf, route } from '../request.ts';
+
+/** Of one client (RFC 7592 §2). */
+const OWN = `${endpoints.registration_endpoint}/:client_id`;
 
 export function register(app: FastifyInstance, deps: Deps): void {
   if (deps.config.REGISTRATION === 'off') return turnedOff(app);
-  preflight(app, '/register', 'POST');
-  route(app, '/register', {
+  crossOriginRoute(app, endpoints.registration_endpoint, {
     async POST(request, reply) {
       // There is no client yet whose origins could be asked; the answer goes to whoever brought the document.
       openToAll(reply);
-      const registered = await registerSelf(deps, request.body, bearerOf(request), requesterOf(request), deps.clock());
+      const initial = bearerOf(request) ?? undefined;
+      const registered = await registerSelf(deps, request.body, initial, requesterOf(request), deps.clock());
       return reply.code(201).send(registered);
     },
   });
 
   const mine = async (request: FastifyRequest): Promise<{ client: Client; token: string }> => {
     const token = bearerOf(request);
-    if (token === undefined)
+    if (token === undefined || token === null)
       throw invalidToken('the registration access token is missing', {
         check: 'registration_access_token',
         expected: 'Authorization: Bearer with the registration access token',
@@ -34,7 +39,7 @@ export function register(app: FastifyInstance, deps: Deps): void {
     const { client_id } = request.params as { client_id: string };
     return { client: await authenticateRegistration(deps, client_id, token), token };
   };
-  route(app, '/register/:client_id', {
+  route(app, OWN, {
     async GET(request) {
       const { client, token } = await mine(request);
       return managed(deps, describeClient(client), token);
@@ -51,9 +56,9 @@ export function register(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-/** Programs try /register unasked, and show what they are told: a bare 404 would send their people looking for a wrong URL. */
+/** Programs try /register unasked, and show its error: a bare 404 would send their users looking for a wrong URL. */
 function turnedOff(app: FastifyInstance): void {
-  for (const url of ['/register', '/register/:client_id']) {
+  for (const url of [endpoints.registration_endpoint, OWN]) {
     app.route({
       method: app.supportedMethods,
       url,
@@ -67,6 +72,3 @@ function turnedOff(app: FastifyInstance): void {
     });
   }
 }
-
-const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
-  /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];

@@ -81,8 +81,8 @@ async function installedBinaries(search: BinarySearch, account: Account): Promis
 
 /** Runs it under the account, which proves more than a look at the file: reachable, executable, libraries present. */
 async function inspect(bin: string, account: Account): Promise<Binaries | undefined> {
-  const said = await ask(account, path.join(bin, 'postgres'), ['--version']);
-  const [, version, major] = /\(PostgreSQL\) ((\d+)\S*)/.exec(said ?? '') ?? [];
+  const output = await ask(account, path.join(bin, 'postgres'), ['--version']);
+  const [, version, major] = /\(PostgreSQL\) ((\d+)\S*)/.exec(output ?? '') ?? [];
   return version === undefined || major === undefined ? undefined : { bin, version, major: Number(major) };
 }
 

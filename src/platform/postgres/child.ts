@@ -10,7 +10,7 @@ import { runAs } from './account.ts';
 export const LOCKED = 75;
 
 /** How many of the last lines are kept to explain an exit. */
-const KEPT = 40;
+const LAST_LINES = 40;
 
 // The lock lives in a descriptor that postgres and its children inherit, so it is free when, and only when, the last of
 // them is gone; unlike postmaster.pid it also sees other containers. The watchdog ignores what a terminal or a service
@@ -55,10 +55,10 @@ export interface Watch {
 
 /** A running child. */
 export interface Child {
-  /** settles when the child is gone: its exit status (null after a signal to the watchdog) and its last lines of output */
+  /** settles when the child has exited: its exit status (null after a signal to the watchdog) and its last lines of output */
   exited: Promise<{ code: number | null; lines: string[] }>;
-  /** whether it is gone */
-  gone(): boolean;
+  /** whether it has exited */
+  hasExited(): boolean;
   /** lets our process end while the child runs: the pipe closes then, and the child follows */
   release(): void;
   /** asks it to stop (SIGINT); after `patience` ms it is told to (SIGQUIT, then SIGKILL) */
@@ -77,28 +77,28 @@ export function startChild(command: string[], watch: Watch): Child {
   const lines: string[] = [];
   for (const output of [child.stdout, child.stderr]) {
     createInterface({ input: output }).on('line', (line) => {
-      if (lines.push(line) > KEPT) lines.shift();
+      if (lines.push(line) > LAST_LINES) lines.shift();
       watch.onLog?.(line);
     });
   }
-  // Nobody reads the pipe's other end after the child has gone.
+  // Nobody reads the pipe's other end after the child has exited.
   child.stdin.on('error', () => {});
 
-  let gone = false;
+  let hasExited = false;
   const exited = new Promise<{ code: number | null; lines: string[] }>((resolve) => {
     child.once('error', (error) => {
-      gone = true;
+      hasExited = true;
       resolve({ code: null, lines: [error.message] });
     });
     child.once('close', (code) => {
-      gone = true;
+      hasExited = true;
       child.stdin.destroy();
       resolve({ code, lines });
     });
   });
   return {
     exited,
-    gone: () => gone,
+    hasExited: () => hasExited,
     release: () => handles(child).forEach((handle) => handle.unref()),
     interrupt: (patience) => interrupt(child, exited, patience),
   };
@@ -120,7 +120,7 @@ async function interrupt(child: ChildProcess, exited: Promise<unknown>, patience
       // The watchdog ignores SIGQUIT; postgres, in the same group, stops without a checkpoint.
       process.kill(-child.pid, signal);
     } catch {
-      // It has just gone.
+      // It has just exited.
     }
   }, patience);
   await exited;

@@ -11,10 +11,10 @@ import { launch } from './launch.ts';
 import type { Place } from './location.ts';
 import { find, locate } from './location.ts';
 import type { Owner, Role } from './owner.ts';
-import { clusterName, look } from './owner.ts';
+import { clusterName, inspectCluster } from './owner.ts';
 import type { PostgresConnection } from './session.ts';
 
-export type { BinarySearch, Owner, PostgresConnection, Role };
+export type { Owner, PostgresConnection };
 export { PostgresUnavailable };
 
 /** A Postgres to connect to. */
@@ -51,8 +51,8 @@ export interface PostgresOptions {
   binaries?: BinarySearch;
 }
 
-/** Who is told of a Postgres that was started again, or could not be. */
-export interface Revival {
+/** Callbacks for a Postgres that was started again, or could not be. */
+interface Revival {
   onRevived(): void;
   /** the message is one line that says what to do */
   onLost(error: PostgresUnavailable): void;
@@ -90,8 +90,8 @@ export function attachPostgres(options: PostgresOptions): Promise<RunningPostgre
 export async function describeOwner(dataDir: string): Promise<Owner | undefined> {
   const place = await find(dataDir);
   if (place === undefined) return undefined;
-  const sight = await look(place, 'postgres');
-  return sight.state === 'owned' ? sight.owner : undefined;
+  const found = await inspectCluster(place, 'postgres');
+  return found.state === 'owned' ? found.owner : undefined;
 }
 
 async function acquire(options: PostgresOptions, attach: boolean): Promise<RunningPostgres> {
@@ -99,13 +99,13 @@ async function acquire(options: PostgresOptions, attach: boolean): Promise<Runni
   const place = await locate(options.dataDir);
   const begun = Date.now();
   for (let wait = 5; ; wait = Math.min(wait * 2, 50)) {
-    const sight = await look(place, database);
-    if (sight.state === 'owned') {
-      if (attach && sight.owner.role === 'server') return attached(place, sight.connection, sight.version);
-      const patience = sight.owner.role === 'command' ? waitForOwner : 0;
-      if (Date.now() - begun >= patience) throw refusal(place, sight.owner);
-    } else if (sight.state === 'free') {
-      const started = await start(place, options, sight.stale);
+    const found = await inspectCluster(place, database);
+    if (found.state === 'owned') {
+      if (attach && found.owner.role === 'server') return attached(place, found.connection, found.version);
+      const patience = found.owner.role === 'command' ? waitForOwner : 0;
+      if (Date.now() - begun >= patience) throw refusal(place, found.owner);
+    } else if (found.state === 'free') {
+      const started = await start(place, options, found.stale);
       if (started !== undefined) return owned(place, started, options);
     }
     if (Date.now() - begun > SETTLE) throw stuck(place);
@@ -122,10 +122,10 @@ async function start(place: Place, options: PostgresOptions, stale: string | und
     // Another process may have made it, with other binaries.
     return start(place, options, stale);
   }
-  return launch(place, binaries, { ...howOf(options), stale });
+  return launch(place, binaries, { ...launchOptions(options), stale });
 }
 
-function howOf({ role, durable = true, database = 'postern', onLaunch, onLog }: PostgresOptions): Launch {
+function launchOptions({ role, durable = true, database = 'postern', onLaunch, onLog }: PostgresOptions): Launch {
   return { durable, database, clusterName: clusterName({ pid: process.pid, role }), onLaunch, onLog };
 }
 
@@ -186,11 +186,16 @@ async function relaunch(
   const begun = Date.now();
   for (let wait = 5; !isOver(); wait = Math.min(wait * 2, 250)) {
     // What is left of it holds the data until it is gone.
-    const sight = await look(place, options.database ?? 'postern');
-    if (sight.state === 'owned') throw refusal(place, sight.owner);
+    const found = await inspectCluster(place, options.database ?? 'postern');
+    if (found.state === 'owned') throw refusal(place, found.owner);
     const started =
-      sight.state === 'free'
-        ? await launch(place, binaries, { ...howOf(options), onLaunch: undefined, stale: sight.stale, socketDir })
+      found.state === 'free'
+        ? await launch(place, binaries, {
+            ...launchOptions(options),
+            onLaunch: undefined,
+            stale: found.stale,
+            socketDir,
+          })
         : undefined;
     if (started !== undefined) return started;
     if (Date.now() - begun > SETTLE) throw stuck(place);

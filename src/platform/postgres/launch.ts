@@ -81,7 +81,7 @@ export async function launch(place: Place, binaries: Binaries, how: Launch): Pro
 /** Its version once it answers; undefined if it exits first. */
 async function untilReady(child: Child, connection: PostgresConnection): Promise<string | undefined> {
   for (const deadline = Date.now() + PATIENCE; Date.now() < deadline;) {
-    if (child.gone()) return undefined;
+    if (child.hasExited()) return undefined;
     const answer = await askPostgres(connection);
     if (answer.state === 'ready') return answer.version;
     if (answer.state === 'no database') await createDatabase(connection);

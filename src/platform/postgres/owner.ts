@@ -15,8 +15,8 @@ export interface Owner {
   role: Role;
 }
 
-/** What goes on in a cluster. */
-export type Sight =
+/** Whether somebody runs a cluster now, and who. */
+export type ClusterState =
   | { state: 'free'; /** see Watch.stale */ stale?: string }
   /** somebody's Postgres is starting or stopping */
   | { state: 'busy' }
@@ -31,7 +31,7 @@ export function clusterName(owner: Owner): string {
  * Looks at a cluster without changing it, except that a Postgres whose owner has died is told to stop.
  * @throws PostgresUnavailable when a Postgres that is not ours has the cluster
  */
-export async function look(place: Place, database: string): Promise<Sight> {
+export async function inspectCluster(place: Place, database: string): Promise<ClusterState> {
   const postmaster = await readPostmaster(place.clusterDir);
   if (postmaster === undefined) return { state: 'free' };
   if (!postmaster.alive) {

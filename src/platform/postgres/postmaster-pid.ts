@@ -25,7 +25,7 @@ export async function readPostmaster(clusterDir: string): Promise<Postmaster | u
 }
 
 /** Whether that process is the cluster's postmaster, and not somebody who was given its number later. */
-export async function isPostmaster(pid: number, clusterDir: string): Promise<boolean> {
+async function isPostmaster(pid: number, clusterDir: string): Promise<boolean> {
   if (!(await isRunning(pid))) return false;
   try {
     // A postmaster's current directory is its cluster.

@@ -16,7 +16,7 @@ export const USER = 'postern';
 /** Only part of the socket's file name: nothing listens on TCP. */
 export const PORT = 5432;
 
-/** What a Postgres said of itself. */
+/** The answer of a Postgres about itself. */
 export type Answer =
   | { state: 'ready'; version: string; clusterName: string }
   /** it speaks, and is starting or stopping */

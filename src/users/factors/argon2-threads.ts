@@ -51,31 +51,31 @@ interface Thread {
 /** Starts a thread. `onEnd`: it will answer no more, and what it was asked has failed. */
 function startThread(onEnd: () => void): Thread {
   const worker = new Worker(WORK, { eval: true, resourceLimits: LIMITS });
-  const asked: Array<PromiseWithResolvers<string | boolean>> = [];
+  const pending: Array<PromiseWithResolvers<string | boolean>> = [];
   const end = (why: unknown): void => {
     onEnd();
-    for (const { reject } of asked.splice(0)) reject(why);
+    for (const { reject } of pending.splice(0)) reject(why);
   };
   worker.on('error', end);
   worker.on('exit', () => end(new Error('the thread that hashes has ended')));
   worker.on('message', (done: Done) => {
-    const { resolve, reject } = asked.shift()!;
+    const { resolve, reject } = pending.shift()!;
     // Only while it is asked something does it keep the process.
-    if (asked.length === 0) worker.unref();
+    if (pending.length === 0) worker.unref();
     if ('problem' in done) reject(new Error(done.problem));
     else resolve(done.value);
   });
   return {
     ask(job) {
       const one = Promise.withResolvers<string | boolean>();
-      asked.push(one);
+      pending.push(one);
       worker.ref();
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- as above
       worker.postMessage(job);
       return one.promise;
     },
     get load() {
-      return asked.length;
+      return pending.length;
     },
   };
 }

@@ -54,10 +54,10 @@ export function isPhc(text: string): boolean {
 const isBase64 = (text: string): boolean => Buffer.from(text, 'base64').toString('base64').replace(/=+$/, '') === text;
 
 const { memoryCost: m, timeCost: t, parallelism: p } = PARAMETERS;
-const TODAY = [`m=${m},t=${t},p=${p}`, `m=${m},p=${p},t=${t}`].map((order) => `$argon2id$v=19$${order}$`);
+const CURRENT = [`m=${m},t=${t},p=${p}`, `m=${m},p=${p},t=${t}`].map((order) => `$argon2id$v=19$${order}$`);
 
 /** Was it made with other parameters than today's? */
-export const isOutdated = (phc: string): boolean => !TODAY.some((prefix) => phc.startsWith(prefix));
+export const isOutdated = (phc: string): boolean => !CURRENT.some((prefix) => phc.startsWith(prefix));
 
 /** What is compared with when there is no password: it costs the same, and nothing is known to give it. */
-export const DECOY = `${TODAY[0]!}${'A'.repeat(22)}$${'A'.repeat(43)}`;
+export const DECOY = `${CURRENT[0]!}${'A'.repeat(22)}$${'A'.repeat(43)}`;

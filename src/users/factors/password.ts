@@ -16,7 +16,7 @@ export const CONCURRENT = availableParallelism() > 2 ? 2 : 1;
 const MAX_WAITING = 100;
 
 /** Most bytes a password may have: stated and refused, never cut. */
-export const PASSWORD_MAX_BYTES = 1024;
+const PASSWORD_MAX_BYTES = 1024;
 
 export interface PasswordHasher {
   /** Runs work that will hash, when its turn comes. @throws OAuthError temporarily_unavailable when too many wait */

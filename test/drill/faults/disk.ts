@@ -51,7 +51,7 @@ export const fullDisk: Fault = {
     return {
       node,
       url: node.url,
-      async strike(_house, seconds) {
+      async strike(_deployment, seconds) {
         const ballast = join(disk, 'ballast');
         const end = performance.now() + seconds * 1000;
         while (performance.now() < end) {

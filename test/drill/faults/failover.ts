@@ -13,7 +13,7 @@ async function pair(
     node: primary,
     url: `postgres://postern@${hosts}/${DATABASE}?target_session_attrs=read-write`,
     survivor: () => standby,
-    async strike(_house, seconds) {
+    async strike(_deployment, seconds) {
       await strike(primary, standby, seconds);
       // What a cluster manager does once it is sure that the primary is gone.
       await standby.sql('select pg_promote()');

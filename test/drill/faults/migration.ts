@@ -1,8 +1,8 @@
 /** A migration meets a `pg_dump`: it wants the tables that tokens are in, and the dump has them for a long time. */
 import { sql } from 'kysely';
 import pg from 'pg';
-import { openDb } from '../../../src/store/db.ts';
-import { FILES, migrate, MIGRATION_LOCK_MS, type Steps } from '../../../src/store/migrate.ts';
+import { openDb } from '../../../src/store/postgres/open.ts';
+import { FILES, migrate, MIGRATION_LOCK_MS, type Steps } from '../../../src/store/postgres/migrate.ts';
 import { sleep, type Fault } from '../fault.ts';
 import { startNode, type PostgresNode } from '../node.ts';
 
@@ -44,7 +44,7 @@ export const blockedMigration: Fault = {
     return {
       node,
       url: node.url,
-      strike: (_house, seconds) => migrateBehindDump(node, seconds),
+      strike: (_deployment, seconds) => migrateBehindDump(node, seconds),
       close: () => node.close(),
     };
   },

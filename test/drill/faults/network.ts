@@ -26,7 +26,7 @@ async function behindProxy(strike: (proxy: Proxy, seconds: number) => Promise<vo
   return {
     node,
     url: through(proxy, node),
-    strike: (_house, seconds) => strike(proxy, seconds),
+    strike: (_deployment, seconds) => strike(proxy, seconds),
     async close() {
       await proxy.close();
       await node.close();

@@ -275,7 +275,7 @@ async function cluster(
     node: patroni.node,
     url:
       way === 'haproxy' ? patroni.node.url : `postgres://${USER}@${hosts}/${DATABASE}?target_session_attrs=read-write`,
-    strike: (_house, seconds) => strike(patroni, seconds),
+    strike: (_deployment, seconds) => strike(patroni, seconds),
     close: () => patroni.close(),
   };
 }

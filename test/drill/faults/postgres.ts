@@ -11,7 +11,7 @@ export const kill: Strike = async (node, seconds) => {
   await node.start();
 };
 
-export const hang: Strike = async (node, seconds) => {
+const hang: Strike = async (node, seconds) => {
   node.pause();
   await sleep(seconds);
   node.resume();
@@ -49,7 +49,7 @@ const alone = async (strike: Strike): Promise<Scene> => {
   return {
     node,
     url: node.url,
-    strike: (_house, seconds) => strike(node, seconds),
+    strike: (_deployment, seconds) => strike(node, seconds),
     close: () => node.close(),
   };
 };

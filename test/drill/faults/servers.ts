@@ -12,12 +12,12 @@ export const killedServer: Fault = {
     return {
       node,
       url: node.url,
-      async strike(house, seconds) {
+      async strike(deployment, seconds) {
         for (const end = performance.now() + seconds * 1000; performance.now() < end;) {
-          const [first, second] = house.servers;
+          const [first, second] = deployment.servers;
           await second!.kill();
           await sleep(0.5);
-          house.servers = [first!, await house.startAnother(portOf(second!.origin))];
+          deployment.servers = [first!, await deployment.startAnother(portOf(second!.origin))];
           await sleep(0.5);
         }
       },
@@ -34,10 +34,10 @@ export const rolled: Fault = {
     return {
       node,
       url: node.url,
-      async strike(house) {
-        for (const [n, server] of [...house.servers].entries()) {
+      async strike(deployment) {
+        for (const [n, server] of [...deployment.servers].entries()) {
           await server.stop();
-          house.servers[n] = await house.startAnother(portOf(server.origin));
+          deployment.servers[n] = await deployment.startAnother(portOf(server.origin));
           await sleep(0.5);
         }
       },

@@ -19,7 +19,7 @@ const create = async (fields: Json = {}): Promise<Json> => {
 };
 
 describe('clients', () => {
-  test('spec.md §Endpoints 5: POST creates, with Location, an ETag, and the secret this once', async () => {
+  test('specification §Endpoints 5: POST creates, with Location, an ETag, and the secret this once', async () => {
     const answer = await operator.send('POST', '/clients', METADATA);
     expect(answer.statusCode, answer.body).toBe(201);
     const client = answer.json<Json>();
@@ -30,7 +30,7 @@ describe('clients', () => {
     expect(read.headers['etag']).toBe(answer.headers['etag']);
   });
 
-  test('spec.md §Endpoints 5: PATCH is a merge patch (RFC 7396): what it names changes, null goes back to the default, the rest stays', async () => {
+  test('specification §Endpoints 5: PATCH is a merge patch (RFC 7396): what it names changes, null goes back to the default, the rest stays', async () => {
     const { client_id } = await create({ policy_uri: 'https://shop.example.test/policy', require_pkce: true });
     const answer = await operator.send('PATCH', `/clients/${String(client_id)}`, {
       client_name: 'The Shop',
@@ -41,7 +41,7 @@ describe('clients', () => {
     expect(answer.json()).not.toHaveProperty('policy_uri');
   });
 
-  test('spec.md §Endpoints 5: PUT replaces: what was read can be sent back, and what it does not name is gone', async () => {
+  test('specification §Endpoints 5: PUT replaces: what was read can be sent back, and what it does not name is gone', async () => {
     const { client_id } = await create({ require_pkce: true });
     const read = (await operator.send('GET', `/clients/${String(client_id)}`)).json<Json>();
     const same = await operator.send('PUT', `/clients/${String(client_id)}`, read);
@@ -51,7 +51,7 @@ describe('clients', () => {
     expect(other.json()).toMatchObject({ require_pkce: false });
   });
 
-  test('spec.md §Endpoints 5: a list goes from page to page by its cursor, newest first, and shows each client once', async () => {
+  test('specification §Endpoints 5: a list goes from page to page by its cursor, newest first, and shows each client once', async () => {
     for (let i = 0; i < 5; i++) await create({ client_name: `Row ${i}` });
     const seen: unknown[] = [];
     let cursor = '';
@@ -68,7 +68,7 @@ describe('clients', () => {
     expect(seen.length).toBeGreaterThanOrEqual(5);
   });
 
-  test('spec.md §Endpoints 5: DELETE is idempotent', async () => {
+  test('specification §Endpoints 5: DELETE is idempotent', async () => {
     const { client_id } = await create();
     const gone = async (): Promise<number> =>
       (await operator.send('DELETE', `/clients/${String(client_id)}`)).statusCode;

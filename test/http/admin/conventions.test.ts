@@ -25,7 +25,7 @@ const howMany = async (table: 'users' | 'audit_events'): Promise<number> =>
       .execute()
   ).length;
 
-test('spec.md §Endpoints 5: resources are addressed by noun paths, hierarchy by path segments', async () => {
+test('specification §Endpoints 5: resources are addressed by noun paths, hierarchy by path segments', async () => {
   // What is done to a thing and has no method of its own comes last: /users/{sub}/disable.
   const shape = /^(?:\/[a-z-]+s(?:\/\{\w+\}(?=\/|$))?)+$/;
   const nouns = operations.filter(({ kind }) => kind !== 'action').map(({ path }) => path);
@@ -44,7 +44,7 @@ test('spec.md §Endpoints 5: resources are addressed by noun paths, hierarchy by
   expect([await status(mine!), await status(other!)]).toEqual([200, 404]);
 });
 
-test('spec.md §Endpoints 5: filtering, sorting and pagination by query parameters, and no parameter is passed over', async () => {
+test('specification §Endpoints 5: filtering, sorting and pagination by query parameters, and no parameter is passed over', async () => {
   for (const username of ['list-c', 'list-a', 'list-b']) await user(username);
   expect(await names('username=LIST-B')).toEqual(['list-b']);
   const page = await operator.send('GET', '/users?sort=username&limit=2');
@@ -58,7 +58,7 @@ test('spec.md §Endpoints 5: filtering, sorting and pagination by query paramete
   }
 });
 
-test('spec.md §Endpoints 5: GET is safe and idempotent: the same answer twice, and nothing is written', async () => {
+test('specification §Endpoints 5: GET is safe and idempotent: the same answer twice, and nothing is written', async () => {
   const path = `/users/${await user('read')}`;
   const before = await howMany('audit_events');
   const [first, second] = [await operator.send('GET', path), await operator.send('GET', path)];
@@ -67,7 +67,7 @@ test('spec.md §Endpoints 5: GET is safe and idempotent: the same answer twice, 
   expect(await howMany('audit_events')).toBe(before);
 });
 
-test('spec.md §Endpoints 5: content negotiation by Accept; bodies are JSON in both directions', async () => {
+test('specification §Endpoints 5: content negotiation by Accept; bodies are JSON in both directions', async () => {
   const asked = async (accept: string): Promise<number> =>
     (await operator.send('GET', '/users', undefined, { accept })).statusCode;
   expect(await Promise.all(['application/json', '*/*', 'text/html', 'application/xml'].map(asked))).toEqual([
@@ -78,7 +78,7 @@ test('spec.md §Endpoints 5: content negotiation by Accept; bodies are JSON in b
   expect([form.statusCode, form.headers['content-type']]).toEqual([415, 'application/problem+json; charset=utf-8']);
 });
 
-test('spec.md §Endpoints 5: POST is not idempotent, and with an Idempotency-Key a retry does not repeat the effect', async () => {
+test('specification §Endpoints 5: POST is not idempotent, and with an Idempotency-Key a retry does not repeat the effect', async () => {
   const path = `/users/${await user('retried')}/set-password`;
   const send = (key?: string): ReturnType<Operator['send']> =>
     operator.send('POST', path, undefined, key === undefined ? {} : { 'idempotency-key': key });
@@ -98,14 +98,14 @@ test('spec.md §Endpoints 5: POST is not idempotent, and with an Idempotency-Key
   expect(reused.statusCode).toBe(422);
 });
 
-test('spec.md §Versioning: the admin API has its version in the path, and is nowhere without it', async () => {
+test('specification §Versioning: the admin API has its version in the path, and is nowhere without it', async () => {
   const status = async (url: string): Promise<number> => (await at.app.inject(url)).statusCode;
   expect(await Promise.all(['/admin/v1/users', '/admin/users', '/admin/v2/users', '/users'].map(status))).toEqual([
     401, 404, 404, 404,
   ]);
 });
 
-test('input: an empty body is none, although a type comes with it', async () => {
+test('an empty body is none, although a type comes with it', async () => {
   const path = `/users/${await user('typed')}`;
   const typed = { 'content-type': 'application/json' };
   const status = async (method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', below = ''): Promise<number> =>

@@ -168,7 +168,7 @@ describe.each(['jwt', 'opaque'] as const)('a client with %s tokens', (access_tok
     expect(asked.headers.location).toContain('error=consent_required');
   });
 
-  test('races: a scope made again is not in a grant that was being written while the other was deleted', async () => {
+  test('a scope made again is not in a grant that was being written while the other was deleted', async () => {
     await put('/scopes/papers:read');
     const client = await aClient(at, { access_token_format, scope: 'openid papers:read offline_access' });
     const scope = 'openid papers:read offline_access';

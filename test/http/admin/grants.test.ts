@@ -80,7 +80,7 @@ test('a grant is listed by person, client, state and time; DELETE ends it and no
   expect(rows).toEqual([{ actor: operator.client.client_id, client_id, detail: { gid: all[0]!['grant_id'] } }]);
 });
 
-test('input: an id that no grant can have is not found, in any spelling', async () => {
+test('an id that no grant can have is not found, in any spelling', async () => {
   for (const id of ['none', 'zzzzzz_AAAAAAAAAAAAAAAAAAAAAA', '0_%00', '..', 'A_AAAAAAAAAAAAAAAAAAAAAA']) {
     expect([id, (await operator.send('GET', `/grants/${encodeURIComponent(id)}`)).statusCode]).toEqual([id, 404]);
   }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { User } from '../../../src/store/users.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
@@ -169,5 +170,46 @@ describe('roles', () => {
     expect((await reader.send('GET', '/groups')).statusCode).toBe(200);
     expect((await reader.send('GET', '/roles')).statusCode).toBe(403);
     expect((await reader.send('POST', '/roles', { name: 'mine' })).statusCode).toBe(403);
+  });
+});
+
+describe('one person', () => {
+  test('can be in 1000 groups and hold 1000 roles, as a group can', async () => {
+    const { sub } = await aUser(at, { sub: 'sociable' });
+    const { group_id } = await make('/groups', { name: 'the last' });
+    const { role_id } = await make('/roles', { name: 'the last' });
+    const numbers = sql`generate_series(1, 1000) n`;
+    for (const table of ['groups', 'roles'] as const) {
+      const id = sql.ref(table === 'groups' ? 'group_id' : 'role_id');
+      await sql`
+        insert into ${sql.table(table)} (${id}, name, created_at, updated_at)
+        select 'one' || n, 'one' || n, now(), now() from ${numbers}`.execute(at.deps.db);
+    }
+    for (const [table, id, other, whose] of [
+      ['group_members', 'group_id', 'sub', sub],
+      ['role_users', 'role_id', 'sub', sub],
+      ['role_groups', 'role_id', 'group_id', group_id],
+    ] as const) {
+      await sql`
+        insert into ${sql.table(table)} (${sql.ref(id)}, ${sql.ref(other)}, created_at)
+        select 'one' || n, ${whose}, now() from ${numbers}`.execute(at.deps.db);
+    }
+    for (const [path, whose] of [
+      [`/groups/${String(group_id)}/members`, sub],
+      [`/roles/${String(role_id)}/users`, sub],
+      [`/roles/${String(role_id)}/groups`, String(group_id)],
+    ] as const) {
+      const [status, problem] = await send('PUT', `${path}/${whose}`, {});
+      expect([status, problem['detail']]).toEqual([400, expect.stringContaining(`${whose}: `)]);
+      expect((await send('GET', path))[1]).toMatchObject({ items: [] });
+      const present = path.replace(/(groups|roles)\/[^/]+/, '$1/one1000');
+      // What they are in, or hold, can be said again.
+      expect((await send('PUT', `${present}/${whose}`, {}))[0]).toBe(200);
+      expect((await send('DELETE', `${present}/${whose}`))[0]).toBe(204);
+      expect((await send('PUT', `${path}/${whose}`, {}))[0]).toBe(201);
+    }
+    const [status, problem] = await send('POST', '/groups/one1000/members/add', { subs: ['bob', sub] });
+    expect([status, problem['detail']]).toEqual([400, `${sub}: in 1000 groups already, and nobody can be in more`]);
+    expect((await send('GET', '/groups/one1000/members'))[1]).toMatchObject({ items: [] });
   });
 });

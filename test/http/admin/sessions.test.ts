@@ -98,7 +98,7 @@ test('a session that another sign-in carried on is one session, and an idle one 
   expect((await operator.send('GET', `/sessions/${sid}`)).json()).toMatchObject({ live: false, ended_at: null });
 });
 
-test('input: an unknown filter, a forged cursor and an unknown session', async () => {
+test('an unknown filter, a forged cursor and an unknown session', async () => {
   for (const query of ['client_id=x', 'state=dead', 'cursor=e30.AAAA', 'sort=sid']) {
     expect([query, (await operator.send('GET', `/sessions?${query}`)).statusCode]).toEqual([query, 400]);
   }

@@ -25,7 +25,7 @@ const items = async (path: string): Promise<Json[]> => (await get(path))['items'
 const latest = async (event: string): Promise<Json> => (await items(`/audit-events?event=${event}&limit=1`))[0]!;
 
 describe('scopes and resources', () => {
-  test('spec.md §Endpoints 5: PUT creates at a free name (201), then replaces (200); PATCH changes; DELETE is idempotent', async () => {
+  test('specification §Endpoints 5: PUT creates at a free name (201), then replaces (200); PATCH changes; DELETE is idempotent', async () => {
     const made = await operator.send('PUT', '/scopes/notes:read', { description: 'Read your notes' });
     expect([made.statusCode, made.headers.location]).toEqual([
       201,
@@ -84,7 +84,7 @@ describe('scopes and resources', () => {
     ['PATCH', '/scopes/clients:write', { description: 'Change clients' }, 200],
     ['PUT', pathOf(`https://${'a'.repeat(1900)}.example.test/`), {}, 201],
     ['GET', `/resources/${'%61'.repeat(2500)}`, undefined, 404],
-  ] as const)('input: %s %s with %j is answered %i', async (method, path, body, status) => {
+  ] as const)('%s %s with %j is answered %i', async (method, path, body, status) => {
     const answer = await operator.send(method, path, body);
     expect(answer.statusCode, answer.body).toBe(status);
   });

@@ -99,7 +99,7 @@ const ALL = {
 const NOTHING = Object.fromEntries(Object.keys(ALL).map((name) => [name, false]));
 
 describe('users', () => {
-  test('spec.md §Endpoints 5: POST makes an account that can sign in, and never shows its password', async () => {
+  test('specification §Endpoints 5: POST makes an account that can sign in, and never shows its password', async () => {
     const answer = await operator.send('POST', '/users', {
       username: 'Grace',
       email: 'grace@example.test',
@@ -148,7 +148,7 @@ describe('users', () => {
     expect(await at.deps.db.selectFrom('users').select('sub').execute()).toHaveLength(before.length);
   });
 
-  test('decided: an address that changes is not verified, unless the same change says so', async () => {
+  test('an address that changes is not verified, unless the same change says so', async () => {
     const { sub } = await create({ username: 'eve', email: 'eve@example.test', email_verified: true });
     const patch = async (body: Json): Promise<Json> =>
       (await operator.send('PATCH', `/users/${String(sub)}`, body)).json();

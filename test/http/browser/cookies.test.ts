@@ -44,7 +44,7 @@ const flags = (line: string): string[] =>
     .map((flag) => flag.replace(/=\d+$/, '=N'))
     .toSorted();
 
-describe('spec.md §Authentication 8: session cookies carry HttpOnly, Secure and SameSite', () => {
+describe('specification §Authentication 8: session cookies carry HttpOnly, Secure and SameSite', () => {
   test('ASVS 3.3.1-3.3.4: on https every cookie is __Host-, Secure, HttpOnly, SameSite=Lax, Path=/, without Domain', async () => {
     const cookies = await cookiesAt('https://id.example.test');
     expect([...cookies.keys()].toSorted()).toEqual([
@@ -62,7 +62,7 @@ describe('spec.md §Authentication 8: session cookies carry HttpOnly, Secure and
   test.each([
     ['http://localhost:3000', '_3000'],
     ['http://localhost', '_80'],
-  ])('decided: on %s there is no Secure and no prefix, and the name holds the port', async (issuer, suffix) => {
+  ])('on %s there is no Secure and no prefix, and the name holds the port', async (issuer, suffix) => {
     const cookies = await cookiesAt(issuer);
     const names = ['browser', 'device', 'session'].map((name) => `postern_${name}${suffix}`);
     expect([...cookies.keys()].toSorted()).toEqual(names);
@@ -73,7 +73,7 @@ describe('spec.md §Authentication 8: session cookies carry HttpOnly, Secure and
     }
   });
 
-  test('decided: two issuers on one host, told apart by their paths, do not share cookies', async () => {
+  test('two issuers on one host, told apart by their paths, do not share cookies', async () => {
     const one = [...(await cookiesAt('https://id.example.test/realms/one')).keys()].toSorted();
     const two = [...(await cookiesAt('https://id.example.test/realms/two')).keys()].toSorted();
     expect(one).toHaveLength(3);
@@ -82,7 +82,7 @@ describe('spec.md §Authentication 8: session cookies carry HttpOnly, Secure and
   });
 });
 
-test('decided: the binding cookie is made once and kept, and an odd one is replaced', async () => {
+test('the binding cookie is made once and kept, and an odd one is replaced', async () => {
   const browser = new TestBrowser(at);
   await browser.get('/login');
   const value = browser.cookies.get('__Host-postern_browser')!;

@@ -148,7 +148,7 @@ function sendExactly(
   return { method: 'POST' as const, url: new URL(url).pathname, headers: { ...always, cookie, ...headers }, payload };
 }
 
-test('decided: forms work from browsers that send Origin or Sec-Fetch-Site alone, and from those of old', async () => {
+test('forms work from browsers that send Origin or Sec-Fetch-Site alone, and from those of old', async () => {
   const own = { origin: 'https://id.example.test' };
   for (const headers of [own, { 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'none' }, {}] as Record<
     string,
@@ -175,7 +175,7 @@ test('RFC 6749 §10.12: a sign-in form cannot be planted: the attacker’s token
   expect(bystander.cookies.has('__Host-postern_session')).toBe(false);
 });
 
-test('pages: a form of a browser that lost its cookies says what to do', async () => {
+test('a form of a browser that lost its cookies says what to do', async () => {
   const browser = new TestBrowser(at);
   const { url, response } = await open(browser, client);
   browser.cookies.clear();
@@ -184,7 +184,7 @@ test('pages: a form of a browser that lost its cookies says what to do', async (
   expect(answer.body).toContain('Cookies have to be allowed for this site');
 });
 
-test('decided: a form outlives a change of SECRET_KEYS while the old key is among them, and dies with it', async () => {
+test('a form outlives a change of SECRET_KEYS while the old key is among them, and dies with it', async () => {
   const page = await open(victim, client, { prompt: 'consent' });
   const form = { form_token: formTokenOf(page.response), action: 'deny' };
   const fresh = 'another secret key for tests, of fifty characters!';

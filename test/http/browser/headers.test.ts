@@ -10,42 +10,38 @@ import { follow, open, type At } from '../../support/pages.ts';
 let at: TestApp;
 let client: AClient;
 let browser: TestBrowser;
+let skipping: AClient;
+let stranger: TestBrowser;
 const pages = new Map<string, LightMyRequestResponse>();
+const page = (walked: Promise<At>): Promise<LightMyRequestResponse> => walked.then(({ response }) => response);
+
+/** Every page, and how one comes there. */
+const ways: Readonly<Record<string, () => Promise<LightMyRequestResponse>>> = {
+  'sign-in': () => page(open(stranger, client)),
+  consent: () => page(open(browser, client)),
+  'select account': () => page(open(browser, client, { prompt: 'select_account' })),
+  error: () => stranger.get('/authorize'),
+  'not found': () => stranger.get('/nowhere'),
+  'form post': () => page(open(browser, skipping, { response_mode: 'form_post' })),
+  'own sign-in': () => stranger.get('/login'),
+  account: () => browser.get('/account'),
+  'sign-out': () => browser.get('/logout'),
+  'signed out': () => stranger.get('/logout/done'),
+  'wrong method': () => browser.post('/account', {}),
+};
+const names = Object.keys(ways);
+
 beforeAll(async () => {
   at = await testApp();
   client = await aClient(at);
-  const skipping = await aClient(at, { skip_consent: true });
-  const stranger = new TestBrowser(at);
+  skipping = await aClient(at, { skip_consent: true });
+  stranger = new TestBrowser(at);
   browser = await signIn(at, await aUser(at));
   at.clock.advance(2);
-  const page = (walked: At) => walked.response;
-  pages.set('sign-in', page(await open(stranger, client)));
-  pages.set('consent', page(await open(browser, client)));
-  pages.set('select account', page(await open(browser, client, { prompt: 'select_account' })));
-  pages.set('error', await stranger.get('/authorize'));
-  pages.set('not found', await stranger.get('/nowhere'));
-  pages.set('form post', page(await open(browser, skipping, { response_mode: 'form_post' })));
-  pages.set('own sign-in', await stranger.get('/login'));
-  pages.set('account', await browser.get('/account'));
-  pages.set('sign-out', await browser.get('/logout'));
-  pages.set('signed out', await stranger.get('/logout/done'));
-  pages.set('wrong method', await browser.post('/account', {}));
+  for (const [name, way] of Object.entries(ways)) pages.set(name, await way());
 });
 afterAll(() => at.close());
 
-const names = [
-  'sign-in',
-  'consent',
-  'select account',
-  'error',
-  'not found',
-  'form post',
-  'own sign-in',
-  'account',
-  'sign-out',
-  'signed out',
-  'wrong method',
-];
 const policyOf = (page: LightMyRequestResponse): Map<string, string> =>
   new Map(
     String(page.headers['content-security-policy'])
@@ -53,7 +49,7 @@ const policyOf = (page: LightMyRequestResponse): Map<string, string> =>
       .map((directive) => [directive.split(' ')[0]!, directive.split(' ').slice(1).join(' ')]),
   );
 
-test.each(names)('pages: the policy of the %s page is exactly this', (name) => {
+test.each(names)('the policy of the %s page is exactly this', (name) => {
   const page = pages.get(name)!;
   const nonce = /script-src 'nonce-([\w-]{22})'/.exec(String(page.headers['content-security-policy']))?.[1];
   expect(Object.fromEntries(policyOf(page))).toEqual({
@@ -73,7 +69,7 @@ test.each(names)('pages: the policy of the %s page is exactly this', (name) => {
 });
 
 test.each(names)(
-  'pages: the %s page is not stored, not framed, not sniffed, and sends its referrer to itself only',
+  'the %s page is not stored, not framed, not sniffed, and sends its referrer to itself only',
   (name) => {
     const { headers } = pages.get(name)!;
     expect(headers).toMatchObject({
@@ -102,7 +98,7 @@ test.each(names)(
   },
 );
 
-test('pages: every page has a nonce of its own', async () => {
+test('every page has a nonce of its own', async () => {
   const nonces = [...pages.values()].map((page) => policyOf(page).get('style-src'));
   expect(new Set(nonces).size).toBe(names.length);
 });

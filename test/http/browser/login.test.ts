@@ -1,11 +1,13 @@
-/** GET and POST /login (spec.md §Endpoints 4), and /account behind it: for scripts and for browsers. */
+/** GET and POST /login (docs/specification.md §4), and /account behind it: for scripts and for browsers. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { transact } from '../../../src/store/postgres/db.ts';
 import type { User } from '../../../src/store/users.ts';
 import * as accounts from '../../../src/users/accounts.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import {
   aClient,
   aUser,
+  authorizationUrl,
   BY,
   formTokenOf,
   introspect,
@@ -39,7 +41,7 @@ interface LoginAnswer {
   expires_in: number;
 }
 
-test('spec.md §Endpoints 4: POST /login with username and password returns JSON with access_token and expires_in', async () => {
+test('specification §Endpoints 4: POST /login with username and password returns JSON with access_token and expires_in', async () => {
   for (const answer of [await asJson(credentials()), await asForm(credentials())]) {
     expect(answer.statusCode).toBe(200);
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
@@ -54,13 +56,13 @@ test('spec.md §Endpoints 4: POST /login with username and password returns JSON
   }
 });
 
-test('spec.md §Endpoints 4: the client then sends Authorization: Bearer on later requests', async () => {
+test('specification §Endpoints 4: the client then sends Authorization: Bearer on later requests', async () => {
   const { access_token } = (await asJson(credentials())).json<LoginAnswer>();
   const info = await userinfo(at, access_token);
   expect(info.json()).toMatchObject({ sub: ada.sub, email: ada.email, name: 'Ada Lovelace' });
 });
 
-test('decided: its audience is the issuer, its client the built-in one, and nobody’s client sees it', async () => {
+test('its audience is the issuer, its client the built-in one, and nobody’s client sees it', async () => {
   const { access_token } = (await asJson(credentials())).json<LoginAnswer>();
   expect(await introspect(at, await aClient(at), access_token)).toEqual({ active: false });
   const operator = await aClient(at, { may_introspect: true });
@@ -73,7 +75,7 @@ test('decided: its audience is the issuer, its client the built-in one, and nobo
   });
 });
 
-test('decided: it lives as long as expires_in says, and not longer', async () => {
+test('it lives as long as expires_in says, and not longer', async () => {
   const { access_token, expires_in } = (await asJson(credentials())).json<LoginAnswer>();
   at.clock.advance(expires_in - 1);
   expect((await userinfo(at, access_token)).statusCode).toBe(200);
@@ -81,25 +83,25 @@ test('decided: it lives as long as expires_in says, and not longer', async () =>
   expect((await userinfo(at, access_token)).statusCode).toBe(401);
 });
 
-test('decided: it dies with its session, and when the person is disabled', async () => {
+test('it dies with its session, and when the person is disabled', async () => {
   const user = await aUser(at);
   const own = { username: user.username, password: PASSWORD };
   const first = (await asJson(own)).json<LoginAnswer>();
   await at.deps.db.updateTable('sessions').set({ ended_at: at.clock.now() }).where('sub', '=', user.sub).execute();
   expect((await userinfo(at, first.access_token)).statusCode).toBe(401);
   const second = (await asJson(own)).json<LoginAnswer>();
-  await accounts.setDisabled(at.deps, user.sub, true, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => accounts.setDisabled(trx, user.sub, true, BY, at.clock.now()));
   expect((await userinfo(at, second.access_token)).statusCode).toBe(401);
 });
 
-test('decided: its session is no browser’s: the token is no cookie, and it appears in no URL or log', async () => {
+test('its session is no browser’s: the token is no cookie, and it appears in no URL or log', async () => {
   const { access_token } = (await asJson(credentials())).json<LoginAnswer>();
   const headers = { host: 'id.example.test', cookie: `__Host-postern_session=${access_token}` };
   expect((await at.app.inject({ url: '/account', headers })).statusCode).toBe(302);
   expect(at.logged.join('')).not.toContain(access_token);
 });
 
-test('contract: 401 is JSON invalid_credentials', async () => {
+test('401 is JSON invalid_credentials', async () => {
   const answer = await asJson({ username: ada.username, password: 'not the password' });
   expect(answer.statusCode).toBe(401);
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
@@ -127,12 +129,12 @@ test.each<[what: string, payload: () => string]>([
   ['with __proto__', () => `{"__proto__":{"username":"a"},"username":"${ada.username}","password":"x"}`],
   ['with constructor.prototype', () => '{"constructor":{"prototype":{"a":1}},"username":"a","password":"x"}'],
   ['an array 20000 deep', () => nested(20_000, '[', ']')],
-])('spec.md §Endpoints 5, input: JSON that is %s is 400 invalid_request', async (_what, payload) => {
+])('specification §Endpoints 5, input: JSON that is %s is 400 invalid_request', async (_what, payload) => {
   const answer = await asJson(payload());
   expect([answer.statusCode, answer.json()]).toMatchObject([400, { error: 'invalid_request' }]);
 });
 
-test('input: members that mean nothing do nothing, however deep or named', async () => {
+test('members that mean nothing do nothing, however deep or named', async () => {
   const deep = nested(5000, '{"a":', '}');
   const more = `"scope":"admin","client_id":"x","sub":"y","toString":"z","deep":${deep}`;
   const answer = await asJson(`${JSON.stringify(credentials()).slice(0, -1)},${more}}`);
@@ -154,7 +156,7 @@ test.each([
   'multipart/form-data; boundary=x',
   'application/xml',
   'application/x-www-form-urlencoded; charset=utf-16',
-])('spec.md §Endpoints 5: a body of %s is refused', async (type) => {
+])('specification §Endpoints 5: a body of %s is refused', async (type) => {
   const answer = await send(new URLSearchParams(credentials()).toString(), { 'content-type': type });
   expect([400, 415]).toContain(answer.statusCode);
   expect(answer.json()).toMatchObject({ error: 'invalid_request' });
@@ -169,14 +171,14 @@ test.each([
   [';;;,,q=x', 'application/json'],
   ['text/html,application/xhtml+xml,*/*;q=0.8', 'text/html'],
   ['text/html;q=1, application/json;q=0.9', 'text/html'],
-])('spec.md §Endpoints 5: content negotiation by Accept: %s is answered with %s', async (accept, type) => {
+])('specification §Endpoints 5: content negotiation by Accept: %s is answered with %s', async (accept, type) => {
   const headers = accept === undefined ? {} : { accept };
   const refused = await asForm({ username: `nobody-${accept}`, password: 'x' }, headers);
   expect(refused.headers['content-type']).toBe(`${type}; charset=utf-8`);
   expect(refused.statusCode).toBe(type === 'text/html' ? 400 : 401);
 });
 
-test('spec.md §Endpoints 4: the session-cookie variant sets HttpOnly, Secure and SameSite, and goes to /account', async () => {
+test('specification §Endpoints 4: the session-cookie variant sets HttpOnly, Secure and SameSite, and goes to /account', async () => {
   const browser = new TestBrowser(at);
   const page = await browser.get('/login');
   expect(titleOf(page)).toBe('Sign in');
@@ -195,12 +197,12 @@ test('spec.md §Endpoints 4: the session-cookie variant sets HttpOnly, Secure an
   expect(account.body).toContain(ada.sub);
 });
 
-test('contract: a script that wants HTML needs no form token, since nobody lent it a cookie', async () => {
+test('a script that wants HTML needs no form token, since nobody lent it a cookie', async () => {
   const answer = await asForm(credentials(), { accept: 'text/html', host: 'id.example.test' });
   expect([answer.statusCode, answer.headers.location]).toEqual([303, 'https://id.example.test/account']);
 });
 
-test('contract: a browser’s form needs the form token, for JSON too', async () => {
+test('a browser’s form needs the form token, for JSON too', async () => {
   const origin = { host: 'id.example.test', origin: 'https://id.example.test' };
   expectErrorPage(await asForm(credentials(), { ...origin, accept: 'text/html' }));
   const json = await asForm(credentials(), origin);
@@ -209,14 +211,14 @@ test('contract: a browser’s form needs the form token, for JSON too', async ()
   expect(site.statusCode).toBe(400);
 });
 
-test('contract: JSON from a page of another origin is refused, from our own it is answered', async () => {
+test('JSON from a page of another origin is refused, from our own it is answered', async () => {
   const headers = { host: 'id.example.test' };
   expect((await asJson(credentials(), { ...headers, origin: 'https://evil.example.test' })).statusCode).toBe(400);
   expect((await asJson(credentials(), { ...headers, 'sec-fetch-site': 'cross-site' })).statusCode).toBe(400);
   expect((await asJson(credentials(), { ...headers, origin: 'https://id.example.test' })).statusCode).toBe(200);
 });
 
-test('contract: /account without a session goes to /login', async () => {
+test('/account without a session goes to /login', async () => {
   const answer = await new TestBrowser(at).get('/account');
   expect([answer.statusCode, answer.headers.location]).toEqual([302, 'https://id.example.test/login']);
 });
@@ -230,7 +232,7 @@ test('RFC 9110 §15.5.6: other methods of /login and /account are 405 with Allow
   expect([page.statusCode, errorOn(page)]).toEqual([405, 'method_not_allowed']);
 });
 
-test('input: names are escaped wherever they are shown', async () => {
+test('names are escaped wherever they are shown', async () => {
   const user = await aUser(at, { claims: { name: '"><script>alert(1)</script>' } });
   const browser = await signIn(at, user);
   const page = await browser.get('/account');
@@ -241,10 +243,38 @@ test('input: names are escaped wherever they are shown', async () => {
   expect(wrong.body).not.toContain('<img');
 });
 
-test('pages: the sign-in page is made for password managers and people', async () => {
+test('the sign-in page is made for password managers and people', async () => {
   const { body } = await new TestBrowser(at).get('/login');
   expect(body).toMatch(/id="username"[^>]*autocomplete="username webauthn"/s);
   expect(body).toMatch(/id="password"[^>]*type="password"[^>]*autocomplete="current-password"/s);
   expect(body).toContain('id="login-submit"');
   expect(body).not.toMatch(/onpaste|autocomplete="off"/);
+});
+
+test('a page of a request in progress is logged and counted with the status that it answered, and answered once', async () => {
+  const [browser, client] = [new TestBrowser(at), await aClient(at)];
+  const from = at.logged.length;
+  const answers: Array<Awaited<ReturnType<TestBrowser['get']>>> = [];
+  const get = async (url: string) => (answers[answers.length] = await browser.get(url));
+  const post = async (url: string, fields: Record<string, string>) =>
+    (answers[answers.length] = await browser.post(url, fields));
+  const signInAt = async (url: string, user: User) => {
+    const form_token = formTokenOf(await get(url));
+    await post(url, { form_token, username: user.username, password: 'wrong' });
+    return post(url, { form_token, username: user.username, password: PASSWORD });
+  };
+
+  const first = await get(authorizationUrl(browser.issuer, client));
+  await signInAt(first.headers.location!, ada);
+  const consent = (await get(first.headers.location!.replace(/\/login$/, ''))).headers.location!;
+  await post(consent, { form_token: formTokenOf(await get(consent)), action: 'approve' });
+  const choice = await get(authorizationUrl(browser.issuer, client, { prompt: 'select_account' }));
+  await get(choice.headers.location!);
+
+  const lines = at.logged.slice(from).map((line) => JSON.parse(line) as { msg: string; status: number; level: number });
+  expect(lines.filter(({ msg }) => msg === 'request').map(({ status }) => status)).toEqual(
+    answers.map(({ statusCode }) => statusCode),
+  );
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([302, 200, 400, 303, 302, 200, 303, 302, 200]);
+  expect(lines.filter(({ level }) => level >= 40)).toEqual([]);
 });

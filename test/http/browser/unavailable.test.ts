@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../../src/app.ts';
 import { createDirectory } from '../../../src/clients/directory.ts';
-import { openDb, type Db } from '../../../src/store/db.ts';
-import { createProbe, type Probe } from '../../../src/store/probe.ts';
+import type { Db } from '../../../src/store/postgres/db.ts';
+import { openDb } from '../../../src/store/postgres/open.ts';
+import { createProbe, type Probe } from '../../../src/store/postgres/probe.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { aClient, aUser, authorizationUrl, signIn, TestBrowser, type AClient } from '../../support/fixtures.ts';
 import { errorOn, titleOf } from '../../support/pages.ts';
@@ -46,7 +47,7 @@ test.each([
   ['GET', '/account'],
   ['GET', '/logout'],
   ['POST', '/authorize'],
-] as const)('faults: %s %s answers a 503 page with Retry-After', async (method, path) => {
+] as const)('%s %s answers a 503 page with Retry-After', async (method, path) => {
   const { search } = new URL(authorizationUrl('https://id.example.test', client));
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const response = await app.inject(
@@ -62,7 +63,7 @@ test.each([
   expect(response.headers['cache-control']).toBe('no-store');
 });
 
-test('faults: POST /login answers 503 JSON with Retry-After, and nobody is signed in', async () => {
+test('POST /login answers 503 JSON with Retry-After, and nobody is signed in', async () => {
   const payload = { username: 'ada', password: 'x' };
   const response = await app.inject({ method: 'POST', url: '/login', payload });
   expect([response.statusCode, response.json()]).toMatchObject([503, { error: 'temporarily_unavailable' }]);
@@ -70,18 +71,18 @@ test('faults: POST /login answers 503 JSON with Retry-After, and nobody is signe
   expect(response.headers['set-cookie']).toBeUndefined();
 });
 
-test('faults: pages that need no database keep answering', async () => {
+test('pages that need no database keep answering', async () => {
   expect((await app.inject({ url: '/logout/done', headers })).statusCode).toBe(200);
   expect((await app.inject({ url: '/login', headers })).statusCode).toBe(200);
 });
 
-test('faults: the process is alive, but not ready', async () => {
+test('the process is alive, but not ready', async () => {
   expect((await app.inject({ url: '/livez' })).json()).toEqual({ status: 'ok' });
   const ready = await app.inject({ url: '/readyz' });
   expect([ready.statusCode, ready.json()]).toMatchObject([503, { reason: 'the database is not available' }]);
 });
 
-test('faults: a table that somebody holds is a 503 within 3 seconds, not a wait', async () => {
+test('a table that somebody holds is a 503 within 3 seconds, not a wait', async () => {
   const other = openDb(at.database.connection, { max: 1 });
   const trx = await other.startTransaction().execute();
   await trx.schema.alterTable('interactions').addColumn('held', 'text').execute();

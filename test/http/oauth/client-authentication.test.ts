@@ -3,7 +3,8 @@ import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type CryptoKey, type J
 import { sql } from 'kysely';
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DEVICE_GRANT, type ClientMetadataInput } from '../../../src/protocol/client-metadata.ts';
+import { DEVICE_GRANT } from '../../../src/protocol/client.ts';
+import type { ClientMetadataInput } from '../../../src/protocol/client-metadata.ts';
 import { CLIENT_ASSERTION_TYPE } from '../../../src/protocol/jwt-assertion.ts';
 import { metadata } from '../../../src/http/oauth/discovery.ts';
 import { testApp, type TestApp } from '../../support/app.ts';

@@ -41,7 +41,7 @@ const info = (origin: string, access_token = tokens.access_token) =>
 const revoke = (origin: string) => postRaw(at, '/revoke', formOf({ token: 'x', ...credentials(spa) }), { origin });
 
 test.each([ORIGIN, 'https://admin.example.test'])(
-  'interoperability: a page at %s may read what its client is answered, errors too, and sends no cookies',
+  'a page at %s may read what its client is answered, errors too, and sends no cookies',
   async (origin) => {
     for (const answer of [await token(origin), await info(origin), await revoke(origin)]) {
       expect(allowed(answer)).toBe(origin);
@@ -62,7 +62,7 @@ test.each([
   'https://SPA.example.test',
   `${ORIGIN}/`,
   'https://sub.spa.example.test',
-])('input: %s gets no CORS headers, and is not refused', async (origin) => {
+])('%s gets no CORS headers, and is not refused', async (origin) => {
   for (const answer of [await token(origin), await info(origin), await revoke(origin)]) {
     expect(allowed(answer)).toBeUndefined();
     expect(answer.headers['access-control-expose-headers']).toBeUndefined();
@@ -95,7 +95,7 @@ test('one client’s origin is not another’s, and an unknown client has none',
   );
 });
 
-test('interoperability: a page reads userinfo with an opaque access token as with a JWT, and the refusal of a dead one', async () => {
+test('a page reads userinfo with an opaque access token as with a JWT, and the refusal of a dead one', async () => {
   const redirect_uris = [`${ORIGIN}/callback`];
   const opaque = await aPublicClient(at, { redirect_uris, access_token_format: 'opaque' });
   const { access_token } = (await someTokens(at, { client: opaque, user, browser })).tokens;
@@ -119,7 +119,7 @@ test.each([
   '/.well-known/openid-configuration',
   '/.well-known/oauth-authorization-server',
 ])(
-  'interoperability: the preflight of %s is open, and allows authorization, content-type, dpop and mcp-protocol-version',
+  'the preflight of %s is open, and allows authorization, content-type, dpop and mcp-protocol-version',
   async (url) => {
     const headers = { origin: 'https://any.example.test', 'access-control-request-method': 'POST' };
     const answer = await at.app.inject({ method: 'OPTIONS', url, headers });
@@ -132,7 +132,7 @@ test.each([
   },
 );
 
-test('interoperability: any page may register a client and read the answer, a refusal too; there is no client yet whose origins could say', async () => {
+test('any page may register a client and read the answer, a refusal too; there is no client yet whose origins could say', async () => {
   const headers = { origin: 'https://any.example.test' };
   for (const payload of [{ redirect_uris: ['https://any.example.test/callback'] }, { redirect_uris: ['nonsense'] }]) {
     const answer = await at.app.inject({ method: 'POST', url: '/register', headers, payload });

@@ -1,6 +1,6 @@
-/** Obligations F2: without its database the server says so, fails closed, and still publishes its keys. */
+/** Without its database the server says so, fails closed, and still publishes its keys. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openDb } from '../../../src/store/db.ts';
+import { openDb } from '../../../src/store/postgres/open.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import {
@@ -40,27 +40,29 @@ afterAll(async () => {
   await real.close();
 });
 
-const away = (answer: Awaited<ReturnType<typeof userinfo>>): void => {
+const expectAway = (answer: Awaited<ReturnType<typeof userinfo>>): void => {
   expectRefusal(answer, 503, 'temporarily_unavailable');
   expectPrivate(answer);
   expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
 };
 
-test('F2: token, introspection, userinfo and revocation answer 503 JSON with Retry-After, and nothing fails open', async () => {
+test('token, introspection, userinfo and revocation answer 503 JSON with Retry-After, and nothing fails open', async () => {
   await road.close();
   // Past every cache.
   at.clock.advance(11);
   const { access_token, refresh_token } = session.tokens;
-  away(await userinfo(at, access_token));
-  away(await refresh(at, client, refresh_token));
-  away(await postForm(at, '/introspect', { token: access_token, ...credentials(client) }));
-  away(await postForm(at, '/introspect', { token: refresh_token, ...credentials(client) }));
-  away(await postForm(at, '/revoke', { token: refresh_token, ...credentials(client) }));
-  away(await postForm(at, '/token', { grant_type: 'client_credentials', ...credentials(service) }));
-  away(await postForm(at, '/token', { grant_type: 'client_credentials', client_id: 'nobody', client_secret: 'x' }));
+  expectAway(await userinfo(at, access_token));
+  expectAway(await refresh(at, client, refresh_token));
+  expectAway(await postForm(at, '/introspect', { token: access_token, ...credentials(client) }));
+  expectAway(await postForm(at, '/introspect', { token: refresh_token, ...credentials(client) }));
+  expectAway(await postForm(at, '/revoke', { token: refresh_token, ...credentials(client) }));
+  expectAway(await postForm(at, '/token', { grant_type: 'client_credentials', ...credentials(service) }));
+  expectAway(
+    await postForm(at, '/token', { grant_type: 'client_credentials', client_id: 'nobody', client_secret: 'x' }),
+  );
 });
 
-test('F2: keys and discovery keep being published, also long after', async () => {
+test('keys and discovery keep being published, also long after', async () => {
   at.clock.advance(3600);
   for (const url of ['/jwks', '/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']) {
     const answer = await at.app.inject(url);
@@ -68,18 +70,18 @@ test('F2: keys and discovery keep being published, also long after', async () =>
   }
 });
 
-test('F2: alive, but not ready', async () => {
+test('alive, but not ready', async () => {
   expect((await at.app.inject('/livez')).statusCode).toBe(200);
   expect((await at.app.inject('/readyz')).statusCode).toBe(503);
 });
 
-test('F2: what needs no database is refused as always', async () => {
+test('what needs no database is refused as always', async () => {
   expectRefusal(await postForm(at, '/token', {}), 400, 'invalid_request');
   expect((await at.app.inject({ method: 'GET', url: '/token' })).statusCode).toBe(405);
   expectRefusal(await userinfo(at, 'a.b.c'), 401, 'invalid_token');
 });
 
-test('F3: when the road is open again, the next request is answered, and nothing was spent meanwhile', async () => {
+test('when the road is open again, the next request is answered, and nothing was spent meanwhile', async () => {
   await road.open();
   const answer = await refresh(at, client, session.tokens.refresh_token);
   expect(answer.statusCode).toBe(200);
@@ -87,7 +89,7 @@ test('F3: when the road is open again, the next request is answered, and nothing
   expect((await at.app.inject('/readyz')).statusCode).toBe(200);
 });
 
-test('F1: the connection that breaks in the middle of a refresh is a 503 or the answer, never both outcomes', async () => {
+test('the connection that breaks in the middle of a refresh is a 503 or the answer, never both outcomes', async () => {
   const { tokens } = await someTokens(at, { client, browser: session.browser, user: session.user });
   const pending = refresh(at, client, tokens.refresh_token);
   await road.close();
@@ -106,7 +108,9 @@ test('F1: the connection that breaks in the middle of a refresh is a 503 or the 
 test('a pool that is closed is the database being away, too: 503, not 500', async () => {
   const closing = await testApp();
   await closing.deps.db.destroy();
-  away(await postForm(closing, '/token', { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' }));
+  expectAway(
+    await postForm(closing, '/token', { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' }),
+  );
   expect((await closing.app.inject('/jwks')).statusCode).toBe(200);
   await closing.close();
 });

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { authMethods } from '../../../src/clients/authenticate.ts';
+import { AUTH_METHODS } from '../../../src/protocol/client.ts';
+import { CONFIDENTIAL_METHODS } from '../../../src/protocol/client.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { anAuthorizationCode, redeem, someTokens, userinfo } from '../../support/fixtures.ts';
 import { decode } from '../../support/oauth.ts';
@@ -61,7 +64,7 @@ describe.each([
     expect(answer.body).not.toContain('evil');
   });
 
-  test('spec.md §Endpoints: /authorize, /token and /userinfo are under the issuer, and every named endpoint is there', async () => {
+  test('specification §Endpoints: /authorize, /token and /userinfo are under the issuer, and every named endpoint is there', async () => {
     expect(metadata).toMatchObject({
       authorization_endpoint: `${ISSUER}/authorize`,
       token_endpoint: `${ISSUER}/token`,
@@ -79,7 +82,7 @@ describe.each([
     }
   });
 
-  test('spec.md §Endpoints: the whole code flow works under this issuer', async () => {
+  test('specification §Endpoints: the whole code flow works under this issuer', async () => {
     const { tokens, user, client } = await someTokens(at);
     expect(decode(tokens.id_token).payload).toMatchObject({ iss: ISSUER, aud: client.client_id });
     expect(decode(tokens.access_token).payload).toMatchObject({ iss: ISSUER, aud: ISSUER });
@@ -113,7 +116,7 @@ describe('what the document says', () => {
   });
   afterAll(() => at.close());
 
-  test('spec.md §What the service does 4: code is the only response type; no implicit, no password, no fragment', () => {
+  test('specification §What the service does 4: code is the only response type; no implicit, no password, no fragment', () => {
     expect(metadata).toMatchObject({
       response_types_supported: ['code'],
       response_modes_supported: ['query', 'form_post'],
@@ -128,16 +131,16 @@ describe('what the document says', () => {
       expect(JSON.stringify(metadata)).not.toContain(word);
   });
 
-  test('spec.md §Authentication 2, 3: how clients authenticate, and S256', () => {
+  test('specification §Authentication 2, 3: how clients authenticate, and S256', () => {
+    expect(Object.keys(authMethods)).toEqual(AUTH_METHODS);
+    const confidential = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
+    expect(AUTH_METHODS).toEqual(expect.arrayContaining([...confidential, 'none']));
+    expect(CONFIDENTIAL_METHODS).toEqual(expect.arrayContaining(confidential));
+    expect(CONFIDENTIAL_METHODS).toEqual(AUTH_METHODS.filter((method) => method !== 'none'));
     expect(metadata).toMatchObject({
-      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
-      revocation_endpoint_auth_methods_supported: [
-        'client_secret_basic',
-        'client_secret_post',
-        'private_key_jwt',
-        'none',
-      ],
-      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+      token_endpoint_auth_methods_supported: AUTH_METHODS,
+      revocation_endpoint_auth_methods_supported: AUTH_METHODS,
+      introspection_endpoint_auth_methods_supported: CONFIDENTIAL_METHODS,
       code_challenge_methods_supported: ['S256'],
     });
   });
@@ -167,7 +170,7 @@ describe('what the document says', () => {
     );
   });
 
-  test('decided: acr_values_supported are those that a sign-in here can meet', async () => {
+  test('acr_values_supported are those that a sign-in here can meet', async () => {
     const ACR_VALUES = ['urn:mace:incommon:iap:silver=1', 'gold=2', 'known=pwd', 'key=hwk'];
     const other = await testApp({ config: { ACR_VALUES } });
     const answer = (await other.app.inject('/.well-known/openid-configuration')).json<Metadata>();
@@ -175,7 +178,7 @@ describe('what the document says', () => {
     expect(answer['acr_values_supported']).toEqual(['1', 'urn:mace:incommon:iap:silver', 'known']);
   });
 
-  test('decided: only registered metadata members, none of them empty or for what does not work yet', () => {
+  test('only registered metadata members, none of them empty or for what does not work yet', () => {
     const registered =
       /^(issuer|[a-z_]+_endpoint|jwks_uri|[a-z_]+_supported|service_documentation|op_(policy|tos)_uri|require_(pushed_authorization_requests|request_uri_registration|signed_request_object))$/;
     for (const [name, value] of Object.entries(metadata)) {

@@ -41,14 +41,14 @@ test('ASVS 3.4: nosniff, a CSP that allows nothing, no referrer, no frame, and a
   }
 });
 
-test('spec.md §Authentication 1: all traffic uses HTTPS: HSTS for a year, and only with an https issuer', async () => {
+test('specification §Authentication 1: all traffic uses HTTPS: HSTS for a year, and only with an https issuer', async () => {
   for (const { headers } of await everyDoor()) {
     expect(headers['strict-transport-security']).toBe('max-age=31536000; includeSubDomains');
   }
   for (const { headers } of await everyDoor(plain)) expect(headers).not.toHaveProperty('strict-transport-security');
 });
 
-test('spec.md §What the service does 6: tokens travel over HTTPS only: what a trusted proxy received as http is refused', async () => {
+test('specification §What the service does 6: tokens travel over HTTPS only: what a trusted proxy received as http is refused', async () => {
   const proxied = await testApp({ database: at.database, config: { TRUST_PROXY: ['127.0.0.1'] } });
   const request = await aTokenRequest(at, 'client_credentials', { client: await aService(at) });
   const body = new URLSearchParams({ ...request.fields, ...request.client, redirect_uri: '' }).toString();
@@ -88,7 +88,7 @@ test('ASVS 16.5.1: the request id is ours and leads to the log lines, where the 
   }
 });
 
-test('decided: one log line for every token issued and every refusal, with who asked', async () => {
+test('one log line for every token issued and every refusal, with who asked', async () => {
   const client = await aService(at);
   const request = await aTokenRequest(at, 'client_credentials', { client });
   const lineOf = async (changes: Record<string, string>): Promise<unknown> => {
@@ -121,7 +121,7 @@ test('ASVS 16.4.1: a client_id that could break a log line or hide in it is not 
   expect(at.logged.slice(before).join('')).not.toContain('forged');
 });
 
-test('spec.md §General REST: an unknown address is 404; JSON for who asks for JSON', async () => {
+test('specification §General REST: an unknown address is 404; JSON for who asks for JSON', async () => {
   const answer = await at.app.inject({ url: '/nothing-here', headers: { accept: 'application/json' } });
   expect(answer.statusCode).toBe(404);
   expect(answer.json()).toMatchObject({ error: 'not_found' });

@@ -1,4 +1,4 @@
-/** ID tokens as the token endpoint gives them: spec.md's table, OpenID Connect Core §2 and §3.1.3.6. */
+/** ID tokens as the token endpoint gives them: the table of docs/specification.md, OpenID Connect Core §2 and §3.1.3.6. */
 import { createHash } from 'node:crypto';
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -49,25 +49,25 @@ async function tokensFor(parameters: Record<string, string> = {}, of: AClient = 
 const claimsOf = async (parameters: Record<string, string> = {}, of: AClient = client) =>
   decode((await tokensFor(parameters, of)).id_token).payload;
 
-test('spec.md §Resources: iss is the issuer, aud the client it is for, as one string', async () => {
+test('specification §Resources: iss is the issuer, aud the client it is for, as one string', async () => {
   const claims = await claimsOf();
   expect(claims).toMatchObject({ iss: 'https://id.example.test', aud: client.client_id, sub: user.sub });
   expect(claims).not.toHaveProperty('azp');
 });
 
-test('spec.md §Resources: exp and iat are integers, seconds since the epoch', async () => {
+test('specification §Resources: exp and iat are integers, seconds since the epoch', async () => {
   const { iat, exp } = await claimsOf();
   expect(iat).toBe(at.clock.now().getTime() / 1000);
   expect(Number.isInteger(iat)).toBe(true);
   expect(exp).toBe((iat as number) + 3600);
 });
 
-test('spec.md §Resources: nonce echoes the nonce of the authorization request, and is absent without one', async () => {
+test('specification §Resources: nonce echoes the nonce of the authorization request, and is absent without one', async () => {
   expect(await claimsOf({ nonce: 'n-0S6_WzA2Mj "ü"' })).toMatchObject({ nonce: 'n-0S6_WzA2Mj "ü"' });
   expect(await claimsOf()).not.toHaveProperty('nonce');
 });
 
-test('spec.md §Resources: name with the profile scope, email and email_verified with the email scope, in the ID token', async () => {
+test('specification §Resources: name with the profile scope, email and email_verified with the email scope, in the ID token', async () => {
   expect(await claimsOf()).toMatchObject({ name: 'Ada Lovelace', email: user.email, email_verified: true });
   const profile = await claimsOf({ scope: 'openid profile' });
   expect(profile).toMatchObject({ name: 'Ada Lovelace', preferred_username: user.username, nickname: 'Countess' });
@@ -80,7 +80,7 @@ test('spec.md §Resources: name with the profile scope, email and email_verified
   for (const claim of ['name', 'email', 'preferred_username', 'updated_at']) expect(bare).not.toHaveProperty(claim);
 });
 
-test('spec.md §Resources: sub is a unique user identifier, the same in every token, and no address', async () => {
+test('specification §Resources: sub is a unique user identifier, the same in every token, and no address', async () => {
   const tokens = await tokensFor();
   expect(user.sub).toMatch(/^[A-Za-z0-9_-]{22}$/);
   for (const token of [tokens.id_token, tokens.access_token])
@@ -88,7 +88,7 @@ test('spec.md §Resources: sub is a unique user identifier, the same in every to
   expect((await userinfo(at, tokens.access_token)).json()).toMatchObject({ sub: user.sub });
 });
 
-test('interoperability: groups, phone and address are in the ID token with their scopes, with their types', async () => {
+test('groups, phone and address are in the ID token with their scopes, with their types', async () => {
   const claims = await claimsOf({ scope: 'openid phone address groups profile' });
   expect(claims).toMatchObject({
     groups: ['engineers', 'poets'],
@@ -104,7 +104,7 @@ test('OpenID Connect Core §2: auth_time is the time of the real authentication;
   expect(await claimsOf({ max_age: '10000' })).toMatchObject({ auth_time: signedInAt });
 });
 
-test('decided: sid names the session, is the same in its tokens, and is not the cookie', async () => {
+test('sid names the session, is the same in its tokens, and is not the cookie', async () => {
   const [one, two] = [await claimsOf(), await claimsOf()];
   expect(one['sid']).toBeTruthy();
   expect(one['sid']).toBe(two['sid']);
@@ -149,7 +149,7 @@ test('RFC 9068 §2.2: a person’s JWT access token has iss, exp, aud, sub, clie
   expect(decode((await tokensFor()).access_token).payload['jti']).not.toBe(payload['jti']);
 });
 
-test('decided: id_token_claims=minimal leaves a person’s claims to userinfo', async () => {
+test('id_token_claims=minimal leaves a person’s claims to userinfo', async () => {
   const minimal = await aClient(at, { id_token_claims: 'minimal' });
   const tokens = await tokensFor({}, minimal);
   const { payload } = decode(tokens.id_token);
@@ -159,7 +159,7 @@ test('decided: id_token_claims=minimal leaves a person’s claims to userinfo', 
   expect((await userinfo(at, tokens.access_token)).json()).toMatchObject({ name: 'Ada Lovelace', email: user.email });
 });
 
-test('decided: ID_TOKEN_CLAIMS=minimal is the server’s default, a client’s own choice comes first', async () => {
+test('ID_TOKEN_CLAIMS=minimal is the server’s default, a client’s own choice comes first', async () => {
   const other = await testApp({ database: at.database, clock: at.clock, config: { ID_TOKEN_CLAIMS: 'minimal' } });
   const code = await anAuthorizationCode(at, { client, user, browser });
   const tokens = (await redeem(other, code)).json<Tokens>();
@@ -170,7 +170,7 @@ test('decided: ID_TOKEN_CLAIMS=minimal is the server’s default, a client’s o
   await other.close();
 });
 
-test('spec.md §Resources: an ID token lives for minutes; a client may have its own lifetime', async () => {
+test('specification §Resources: an ID token lives for minutes; a client may have its own lifetime', async () => {
   const of = await aClient(at, { id_token_ttl: 300 });
   const { iat, exp } = await claimsOf({}, of);
   expect((exp as number) - (iat as number)).toBe(300);

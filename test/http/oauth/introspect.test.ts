@@ -99,7 +99,7 @@ test('RFC 7662 §2.2: another’s token is {"active":false} and nothing else, by
   }
 });
 
-test('decided: the owner of a resource may introspect tokens for it, and only those', async () => {
+test('the owner of a resource may introspect tokens for it, and only those', async () => {
   const forNotes = await tokensOf(client, { resource: NOTES, prompt: 'consent' });
   const forUs = await tokensOf(client);
   expect(await introspect(at, api, forNotes.tokens.access_token)).toMatchObject({
@@ -111,7 +111,7 @@ test('decided: the owner of a resource may introspect tokens for it, and only th
   expect(await introspect(at, api, forNotes.tokens.refresh_token)).toEqual({ active: false });
 });
 
-test('decided: may_introspect sees every access token', async () => {
+test('may_introspect sees every access token', async () => {
   const { tokens } = await tokensOf();
   expect(await introspect(at, monitor, tokens.access_token)).toMatchObject({ active: true });
   const machine = (await send(at, await aTokenRequest(at, 'client_credentials'))).json<Tokens>();

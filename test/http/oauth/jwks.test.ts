@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { JWK } from 'jose';
-import { rotateKey } from '../../../src/keys/index.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { BY } from '../../support/fixtures.ts';
+import { rotateKey } from '../../support/rotation.ts';
 
 let at: TestApp;
 beforeAll(async () => {
@@ -34,7 +34,7 @@ test('RFC 7517 §5: the keys with distinct kid, alg and use, those that sign bef
   expect(moduli).toEqual([2048, 2048]);
 });
 
-test('input: public, cacheable for 300 to 3600 seconds, readable by every page, without cookies', async () => {
+test('public, cacheable for 300 to 3600 seconds, readable by every page, without cookies', async () => {
   const { headers } = await get({ origin: 'https://anybody.example.test' });
   const max_age = Number(/^public, max-age=(\d+)$/.exec(String(headers['cache-control']))?.[1]);
   expect(max_age).toBeGreaterThanOrEqual(300);

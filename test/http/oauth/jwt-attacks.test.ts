@@ -45,7 +45,7 @@ const rs256 = (input: string, key: KeyObject = foreign.privateKey): string =>
 const own = () => decode(tokens.access_token);
 
 /** The token is worth nothing anywhere, and revoking it revokes nothing. */
-async function isWorthless(token: string): Promise<void> {
+async function expectWorthless(token: string): Promise<void> {
   expectRefusal(await userinfo(at, token), 401, 'invalid_token');
   expect(await introspect(at, client, token)).toEqual({ active: false });
   expect((await postForm(at, '/revoke', { token, ...credentials(client) })).statusCode).toBe(200);
@@ -75,9 +75,9 @@ test.each(['none', 'None', 'NONE', 'nOnE', ''])(
   'RFC 8725 §3.1: alg %j, with and without a signature, is worthless',
   async (alg) => {
     const input = `${b64({ ...own().header, alg })}.${b64(own().payload)}`;
-    await isWorthless(`${input}.`);
-    await isWorthless(`${input}.${tokens.access_token.split('.')[2]}`);
-    await isWorthless(input);
+    await expectWorthless(`${input}.`);
+    await expectWorthless(`${input}.${tokens.access_token.split('.')[2]}`);
+    await expectWorthless(input);
   },
 );
 
@@ -91,13 +91,13 @@ test('RFC 8725 §2.1: HS256 with our public key as the secret is worthless, in e
       jwk.n ?? jwk.x!,
     ]) {
       const input = `${b64({ typ: 'at+jwt', alg: 'HS256', kid: jwk.kid })}.${b64(own().payload)}`;
-      await isWorthless(`${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`);
+      await expectWorthless(`${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`);
     }
   }
 });
 
 test('RFC 8725 §3.8: a foreign key under our kid is worthless, and so is no kid or a made-up one', async () => {
-  await isWorthless(forged());
+  await expectWorthless(forged());
   for (const kid of [
     undefined,
     '',
@@ -111,7 +111,7 @@ test('RFC 8725 §3.8: a foreign key under our kid is worthless, and so is no kid
     ['x'],
     'x'.repeat(6000),
   ]) {
-    await isWorthless(forged({ kid }));
+    await expectWorthless(forged({ kid }));
   }
 });
 
@@ -126,15 +126,15 @@ test('RFC 8725 §3.10: jwk, jku, x5u and x5c in the header never pick a key', as
     { x5c: ['MIIB'] },
     { 'x5t#S256': 'x' },
   ]) {
-    await isWorthless(forged(header));
+    await expectWorthless(forged(header));
   }
 });
 
 test('RFC 8725 §3.1: the key decides the algorithm: our RS256 kid with PS256, ES256 or RS512 is worthless', async () => {
-  for (const alg of ['PS256', 'ES256', 'EdDSA', 'RS512', 'RS384']) await isWorthless(forged({ alg }));
+  for (const alg of ['PS256', 'ES256', 'EdDSA', 'RS512', 'RS384']) await expectWorthless(forged({ alg }));
   const ec = jwks.find(({ alg }) => alg === 'ES256')!;
-  await isWorthless(forged({ kid: ec.kid }));
-  await isWorthless(forged({ kid: ec.kid, alg: 'ES256' }));
+  await expectWorthless(forged({ kid: ec.kid }));
+  await expectWorthless(forged({ kid: ec.kid, alg: 'ES256' }));
 });
 
 test('RFC 7515 §4.1.11: a crit that is not understood is refused, though our own key signed it', async () => {
@@ -144,10 +144,10 @@ test('RFC 7515 §4.1.11: a crit that is not understood is refused, though our ow
     return `${input}.${rs256(input, private_key)}`;
   };
   expect((await userinfo(at, sealed({}))).statusCode).toBe(200);
-  await isWorthless(sealed({ crit: ['exp'], exp: 1 }));
-  await isWorthless(sealed({ crit: ['https://example.test/x'], 'https://example.test/x': true }));
-  await isWorthless(sealed({ crit: [] }));
-  await isWorthless(sealed({ crit: ['b64'], b64: false }));
+  await expectWorthless(sealed({ crit: ['exp'], exp: 1 }));
+  await expectWorthless(sealed({ crit: ['https://example.test/x'], 'https://example.test/x': true }));
+  await expectWorthless(sealed({ crit: [] }));
+  await expectWorthless(sealed({ crit: ['b64'], b64: false }));
 });
 
 test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
@@ -168,7 +168,7 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
   ['no jti', {}, { jti: undefined }],
   ['claims of wrong types', {}, { scope: ['openid'] }],
 ])('RFC 9068 §4: a token with %s is worthless, though our own key signed it', async (_what, header, claims) => {
-  await isWorthless(await genuine(header, claims));
+  await expectWorthless(await genuine(header, claims));
 });
 
 test('RFC 9068 §2.1: application/at+jwt is the same type', async () => {
@@ -176,7 +176,7 @@ test('RFC 9068 §2.1: application/at+jwt is the same type', async () => {
 });
 
 test('RFC 9068 §4: an ID token is no access token', async () => {
-  await isWorthless(tokens.id_token);
+  await expectWorthless(tokens.id_token);
 });
 
 test('RFC 7515 §5.2: a changed, cut, padded or stretched token is worthless', async () => {
@@ -196,7 +196,7 @@ test('RFC 7515 §5.2: a changed, cut, padded or stretched token is worthless', a
     `${b64(null)}.${payload}.${mac}`,
     `${header}.${b64('[]')}.${mac}`,
   ]) {
-    await isWorthless(token);
+    await expectWorthless(token);
   }
 });
 

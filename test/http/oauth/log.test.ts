@@ -19,6 +19,7 @@ import {
 } from '../../support/fixtures.ts';
 import { addSecretTo } from '../../../src/clients/secrets.ts';
 import { createRefusals, listRefusals } from '../../../src/events/refusals.ts';
+import { transact } from '../../../src/store/postgres/db.ts';
 import { basic, formOf, postRaw } from '../../support/oauth.ts';
 
 let at: TestApp;
@@ -38,7 +39,9 @@ test('ASVS 16.2.5: nothing secret is in the log or in an error body after everyt
 
   const web = await aClient(at);
   const client_secret = keep('client_secret', 'marker-client-secret-0123456789');
-  await addSecretTo(at.deps, web.client_id, { overlap: 0, client_secret }, BY, at.clock.now());
+  await transact(at.deps.db, (trx) =>
+    addSecretTo(trx, at.deps, web.client_id, { overlap: 0, client_secret }, BY, at.clock.now()),
+  );
   at.deps.directory.clear();
   const client = { ...web, client_secret };
   const spa = await aPublicClient(at);

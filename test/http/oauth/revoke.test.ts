@@ -35,11 +35,11 @@ const tokensOf = async (of: AClient = client): Promise<Tokens> =>
 const revoke = (token: string, of: AClient = client, fields: Record<string, string> = {}) =>
   postForm(at, '/revoke', { token, ...credentials(of), ...fields });
 
-async function isDead({ access_token, refresh_token }: Tokens, of: AClient = client): Promise<void> {
+async function expectDead({ access_token, refresh_token }: Tokens, of: AClient = client): Promise<void> {
   expect((await userinfo(at, access_token)).statusCode).toBe(401);
   expectRefusal(await refresh(at, of, refresh_token), 400, 'invalid_grant');
 }
-async function isAlive({ access_token, refresh_token }: Tokens, of: AClient = client): Promise<void> {
+async function expectAlive({ access_token, refresh_token }: Tokens, of: AClient = client): Promise<void> {
   expect((await userinfo(at, access_token)).statusCode).toBe(200);
   expect((await refresh(at, of, refresh_token)).statusCode).toBe(200);
 }
@@ -49,7 +49,7 @@ test('RFC 7009 §2.1: revoking a refresh token kills its access tokens', async (
   const answer = await revoke(tokens.refresh_token);
   expect(answer.statusCode).toBe(200);
   expect(answer.headers['cache-control']).toBe('no-store');
-  await isDead(tokens);
+  await expectDead(tokens);
 });
 
 test('RFC 7009 §2.2: the status says it all; the body is an empty JSON object, for clients that take nothing but JSON', async () => {
@@ -58,27 +58,27 @@ test('RFC 7009 §2.2: the status says it all; the body is an empty JSON object, 
   expect(answer.body).toBe('{}');
 });
 
-test('decided: revoking a person’s access token revokes the grant', async () => {
+test('revoking a person’s access token revokes the grant', async () => {
   const tokens = await tokensOf();
   expect((await revoke(tokens.access_token)).statusCode).toBe(200);
-  await isDead(tokens);
+  await expectDead(tokens);
 });
 
 test('RFC 7009 §2.1: an opaque access token, too', async () => {
   const opaque = await aClient(at, { access_token_format: 'opaque' });
   const tokens = await tokensOf(opaque);
   await revoke(tokens.access_token, opaque);
-  await isDead(tokens, opaque);
+  await expectDead(tokens, opaque);
 });
 
 test('RFC 7009 §2.1: only that authorization ends, not what the person gave before', async () => {
   const [one, two] = [await tokensOf(), await tokensOf()];
   await revoke(two.refresh_token);
-  await isDead(two);
-  await isAlive(one);
+  await expectDead(two);
+  await expectAlive(one);
 });
 
-test('decided: a client_credentials JWT is remembered by its jti until it expires; others of the client live', async () => {
+test('a client_credentials JWT is remembered by its jti until it expires; others of the client live', async () => {
   const service = await aService(at);
   const mint = async (): Promise<string> =>
     (await send(at, await aTokenRequest(at, 'client_credentials', { client: service }))).json<Tokens>().access_token;
@@ -107,8 +107,8 @@ test.each(['access_token', 'refresh_token', 'nonsense'])(
     const [one, two] = [await tokensOf(), await tokensOf()];
     await revoke(one.access_token, client, { token_type_hint });
     await revoke(two.refresh_token, client, { token_type_hint });
-    await isDead(one);
-    await isDead(two);
+    await expectDead(one);
+    await expectDead(two);
   },
 );
 
@@ -120,7 +120,7 @@ test('RFC 7009 §2.1: another’s token is left alone, and answered like an unkn
       expect([answer.statusCode, answer.body]).toEqual([200, '{}']);
     }
   }
-  await isAlive(tokens);
+  await expectAlive(tokens);
 });
 
 test.each(['unknown', 'a.b.c', `0_${'A'.repeat(43)}`, '..', 'x'.repeat(9000), "'; drop table grants; --"])(
@@ -135,31 +135,31 @@ test('RFC 7009 §2.1: a confidential client authenticates: otherwise 401, and no
   expectRefusal(await revoke(tokens.refresh_token, { ...client, client_secret: 'wrong' }), 401, 'invalid_client');
   expectRefusal(await revoke(tokens.refresh_token, { ...client, client_secret: '' }), 401, 'invalid_client');
   expectRefusal(await postForm(at, '/revoke', { token: tokens.refresh_token }), 401, 'invalid_client');
-  await isAlive(tokens);
+  await expectAlive(tokens);
   const again = await tokensOf();
   const headers = { authorization: basic(client) };
   expect((await postRaw(at, '/revoke', `token=${again.refresh_token}`, headers)).statusCode).toBe(200);
-  await isDead(again);
+  await expectDead(again);
 });
 
 test('RFC 7009 §2.1: a public client revokes its own tokens with its client_id', async () => {
   const spa = await aPublicClient(at);
   const tokens = await tokensOf(spa);
   expect((await revoke(tokens.refresh_token, spa)).statusCode).toBe(200);
-  await isDead(tokens, spa);
+  await expectDead(tokens, spa);
 });
 
 test('a refresh token that was used already still ends its grant: a client may sign out with what it has', async () => {
   const first = await tokensOf();
   const second = (await refresh(at, client, first.refresh_token)).json<Tokens>();
   await revoke(first.refresh_token);
-  await isDead(second);
+  await expectDead(second);
 });
 
 test('an ID token revokes nothing', async () => {
   const tokens = await tokensOf();
   expect((await revoke(tokens.id_token)).statusCode).toBe(200);
-  await isAlive(tokens);
+  await expectAlive(tokens);
 });
 
 test('RFC 7009 §2.1: a token in the query is not read', async () => {
@@ -169,7 +169,7 @@ test('RFC 7009 §2.1: a token in the query is not read', async () => {
     400,
     'invalid_request',
   );
-  await isAlive(tokens);
+  await expectAlive(tokens);
 });
 
 test('ASVS 16.3: a revocation leaves an audit row, without the token', async () => {

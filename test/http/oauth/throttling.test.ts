@@ -21,7 +21,7 @@ async function fail(client: AClient, times: number, from?: string): Promise<void
   for (let count = 0; count < times; count += 1) expectRefusal(await ask(wrong(client), from), 401, 'invalid_client');
 }
 
-test('interoperability: a library that probes with a first failure is not slowed down', async () => {
+test('a library that probes with a first failure is not slowed down', async () => {
   const client = await aService(at);
   await fail(client, 19);
   expect((await ask(client)).statusCode).toBe(200);
@@ -43,7 +43,7 @@ test('ASVS 6.3.1: after twenty wrong secrets the next guess waits: 429 with Retr
   expect((await ask(client)).statusCode).toBe(200);
 });
 
-test('decided: the delay is for this client from this network: others go on at once', async () => {
+test('the delay is for this client from this network: others go on at once', async () => {
   const [client, other] = [await aService(at), await aService(at)];
   await fail(client, 20);
   expect((await ask(client, '192.0.2.200')).statusCode).toBe(429);
@@ -108,13 +108,13 @@ test('ASVS 6.3.1: the right one among guesses at once is heard only as one of th
   expect(answers.at(-1)!.statusCode).toBe(429);
 });
 
-test('interoperability: any number of right secrets at once are heard', async () => {
+test('any number of right secrets at once are heard', async () => {
   const client = await aService(at);
   const answers = await Promise.all(Array.from({ length: 100 }, () => ask(client)));
   expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
 });
 
-test('decided: failures are counted in the database: another process goes on from there', async () => {
+test('failures are counted in the database: another process goes on from there', async () => {
   const other = await testApp({ database: at.database, clock: at.clock });
   const client = await aService(at);
   await fail(client, 19);
@@ -123,7 +123,7 @@ test('decided: failures are counted in the database: another process goes on fro
   await other.close();
 });
 
-test('decided: a success writes nothing', async () => {
+test('a success writes nothing', async () => {
   const client = await aService(at);
   const before = await at.deps.db.selectFrom('failures').selectAll().execute();
   expect((await ask(client, '198.51.100.1')).statusCode).toBe(200);
@@ -147,7 +147,7 @@ test('ASVS 15.3.4: an address in X-Forwarded-For counts only when a trusted prox
   await proxied.close();
 });
 
-test('spec.md §Limits: TOKEN_RATE_LIMIT is communicated in response headers, and beyond it is 429 with Retry-After', async () => {
+test('specification §Limits: TOKEN_RATE_LIMIT is communicated in response headers, and beyond it is 429 with Retry-After', async () => {
   const limited = await testApp({ database: at.database, clock: at.clock, config: { TOKEN_RATE_LIMIT: 3 } });
   const client = await aService(at);
   for (let count = 0; count < 3; count += 1) {
@@ -165,7 +165,7 @@ test('spec.md §Limits: TOKEN_RATE_LIMIT is communicated in response headers, an
   await limited.close();
 });
 
-test('decided: several processes of a server count a share of each limit; no limit stays none, and a limit some', () => {
+test('several processes of a server count a share of each limit; no limit stays none, and a limit some', () => {
   const shares = (max: number, WORKERS: number): number =>
     shareOf(configWith(at.deps.config, { TOKEN_RATE_LIMIT: max, WORKERS }), 'TOKEN_RATE_LIMIT');
   expect([shares(60, 1), shares(60, 4), shares(10, 4), shares(1, 16), shares(0, 16)]).toEqual([60, 15, 3, 1, 0]);

@@ -1,6 +1,6 @@
 /** Every parameter of /token, malformed in every way: an exact refusal, never a 5xx, and nothing spent. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DEVICE_GRANT, type GrantType } from '../../../src/protocol/client-metadata.ts';
+import { DEVICE_GRANT, GRANT_TYPES, type GrantType } from '../../../src/protocol/client.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { aClient, aDevice, aService, credentials, type AClient } from '../../support/fixtures.ts';
 import {
@@ -8,19 +8,19 @@ import {
   basicOf,
   expectRefusal,
   formOf,
-  GRANTS,
   postRaw as postFrom,
   type ATokenRequest,
 } from '../../support/oauth.ts';
 
-const PARAMETERS: Record<GrantType, string[]> = {
+const PARAMETERS = {
   authorization_code: ['code', 'redirect_uri', 'code_verifier', 'resource'],
   refresh_token: ['refresh_token', 'scope', 'resource'],
   client_credentials: ['scope', 'resource'],
   [DEVICE_GRANT]: ['device_code', 'resource'],
-};
-const OPTIONAL = new Set(['scope', 'resource']);
-const SHARED = ['grant_type', 'client_id', 'client_secret'];
+} as const satisfies Record<GrantType, readonly string[]>;
+const OPTIONAL = new Set<string>(['scope', 'resource']);
+const SHARED = ['grant_type', 'client_id', 'client_secret'] as const;
+type Parameter = (typeof SHARED)[number] | (typeof PARAMETERS)[GrantType][number];
 
 let at: TestApp;
 let clients: Record<GrantType, AClient>;
@@ -73,8 +73,8 @@ const UNREADABLE: Record<string, string> = {
   'raw UTF-8': 'ü',
 };
 
-describe.each(GRANTS)('grant_type=%s', (grant_type) => {
-  const names = [...SHARED, ...PARAMETERS[grant_type]];
+describe.each(GRANT_TYPES)('grant_type=%s', (grant_type) => {
+  const names: Parameter[] = [...SHARED, ...PARAMETERS[grant_type]];
 
   test.each(names)('RFC 6749 §3.2: %s that cannot be read is invalid_request', async (name) => {
     for (const [what, value] of Object.entries(UNREADABLE)) {
@@ -129,7 +129,7 @@ describe.each(GRANTS)('grant_type=%s', (grant_type) => {
     },
   );
 
-  const wrong: Record<string, [value: string, status: number, error: string]> = {
+  const wrong: Record<Parameter, [value: string, status: number, error: string]> = {
     grant_type: ['x'.repeat(201), 400, 'invalid_request'],
     client_id: ['ü ü', 401, 'invalid_client'],
     client_secret: ['ü ü', 401, 'invalid_client'],
@@ -142,7 +142,7 @@ describe.each(GRANTS)('grant_type=%s', (grant_type) => {
     scope: ['"', 400, 'invalid_scope'],
   };
   test.each(names)('RFC 6749 §5.2: %s that has the wrong form has its exact error', async (name) => {
-    const [value, status, error] = wrong[name]!;
+    const [value, status, error] = wrong[name];
     const body = withRaw(requests[grant_type], name, formOf({ [name]: value }));
     expectRefusal(await postRaw(at, '/token', body), status, error);
   });
@@ -166,7 +166,7 @@ describe.each(GRANTS)('grant_type=%s', (grant_type) => {
     ['application/x-www-form-urlencodedx', 415],
     ['x application/x-www-form-urlencoded', 415],
     ['application', 415],
-  ])('spec.md §Endpoints 2: content type application/x-www-form-urlencoded: %s is %i', async (type, status) => {
+  ])('specification §Endpoints 2: content type application/x-www-form-urlencoded: %s is %i', async (type, status) => {
     const { client, fields } = requests[grant_type];
     const form = formOf({ ...fields, ...credentials(client) });
     const answer = await postRaw(at, '/token', form, { 'content-type': type });
@@ -176,7 +176,7 @@ describe.each(GRANTS)('grant_type=%s', (grant_type) => {
     expectRefusal(asJson, status, 'invalid_request');
   });
 
-  test('spec.md §Endpoints 2: a body without a content type is refused', async () => {
+  test('specification §Endpoints 2: a body without a content type is refused', async () => {
     const { client, fields } = requests[grant_type];
     const payload = formOf({ ...fields, ...credentials(client) });
     const answer = await at.app.inject({ method: 'POST', url: '/token', payload });

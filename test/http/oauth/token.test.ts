@@ -1,4 +1,4 @@
-/** What spec.md says of the token endpoint as a whole. */
+/** What docs/specification.md says of the token endpoint as a whole. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { User } from '../../../src/store/users.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-test('spec.md §What the service does 1: scoped, time-limited tokens, and never the user’s credentials', async () => {
+test('specification §What the service does 1: scoped, time-limited tokens, and never the user’s credentials', async () => {
   const answer = await redeem(at, await anAuthorizationCode(at, { client, user, browser }));
   const tokens = answer.json<Tokens>();
   const seen = [
@@ -43,7 +43,7 @@ test('spec.md §What the service does 1: scoped, time-limited tokens, and never 
   }
 });
 
-test('spec.md §What the service does 5: identity only with openid: without it neither ID token nor userinfo', async () => {
+test('specification §What the service does 5: identity only with openid: without it neither ID token nor userinfo', async () => {
   const code = await anAuthorizationCode(at, { client, user, browser, parameters: { scope: 'profile email' } });
   const tokens = (await redeem(at, code)).json<Tokens>();
   expect(tokens).not.toHaveProperty('id_token');
@@ -53,14 +53,14 @@ test('spec.md §What the service does 5: identity only with openid: without it n
   }
 });
 
-test('spec.md §Resources: the service stores the code_challenge together with the code', async () => {
+test('specification §Resources: the service stores the code_challenge together with the code', async () => {
   const { code_challenge } = aVerifier();
   await anAuthorizationCode(at, { client, user, browser, parameters: { code_challenge } });
   const rows = await at.deps.db.selectFrom('authorization_codes').selectAll().execute();
   expect(rows.map((row) => row.code_challenge)).toContain(code_challenge);
 });
 
-test('spec.md §Endpoints 2: POST {auth_url}/token with a form answers a JSON token response', async () => {
+test('specification §Endpoints 2: POST {auth_url}/token with a form answers a JSON token response', async () => {
   const { code, code_verifier } = await anAuthorizationCode(at, { client, user, browser });
   const body = formOf({
     grant_type: 'authorization_code',
@@ -79,7 +79,7 @@ test('spec.md §Endpoints 2: POST {auth_url}/token with a form answers a JSON to
 });
 
 test.each(['application/json', '*/*', 'text/html', 'application/xml', 'nonsense', ''])(
-  'spec.md §Endpoints 5: JSON is the response format, whatever Accept: %s asks for',
+  'specification §Endpoints 5: JSON is the response format, whatever Accept: %s asks for',
   async (accept) => {
     const code = await anAuthorizationCode(at, { client, user, browser });
     const fields = { code: code.code, code_verifier: code.code_verifier, redirect_uri: client.redirect_uri };
@@ -91,7 +91,7 @@ test.each(['application/json', '*/*', 'text/html', 'application/xml', 'nonsense'
   },
 );
 
-test('spec.md §Endpoints 5: an Idempotency-Key may be sent; the single-use rule stands: a retry never gives a second set of tokens', async () => {
+test('specification §Endpoints 5: an Idempotency-Key may be sent; the single-use rule stands: a retry never gives a second set of tokens', async () => {
   const code = await anAuthorizationCode(at, { client, user, browser });
   const fields = { code: code.code, code_verifier: code.code_verifier, redirect_uri: client.redirect_uri };
   const body = formOf({ grant_type: 'authorization_code', ...fields, ...credentials(client) });
@@ -100,7 +100,7 @@ test('spec.md §Endpoints 5: an Idempotency-Key may be sent; the single-use rule
   expectRefusal(await postRaw(at, '/token', body, headers), 400, 'invalid_grant');
 });
 
-test('spec.md §Authentication 3: PKCE is recommended for all clients, confidential ones included: require_pkce and REQUIRE_PKCE=all', async () => {
+test('specification §Authentication 3: PKCE is recommended for all clients, confidential ones included: require_pkce and REQUIRE_PKCE=all', async () => {
   const strict = await testApp({ database: at.database, clock: at.clock, config: { REQUIRE_PKCE: 'all' } });
   const without = { code_challenge: undefined, code_challenge_method: undefined };
   const careful = await aClient(at, { require_pkce: true });

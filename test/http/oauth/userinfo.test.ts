@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { transact } from '../../../src/store/postgres/db.ts';
 import { setDisabled } from '../../../src/users/accounts.ts';
 import type { User } from '../../../src/store/users.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
@@ -35,7 +36,7 @@ async function tokenOf(scope: string): Promise<string> {
 }
 const get = (url: string, headers: Record<string, string> = {}) => at.app.inject({ method: 'GET', url, headers });
 
-test('spec.md §Endpoints 3: GET /userinfo with Authorization: Bearer answers a JSON object of user claims', async () => {
+test('specification §Endpoints 3: GET /userinfo with Authorization: Bearer answers a JSON object of user claims', async () => {
   const answer = await userinfo(at, token);
   expect(answer.statusCode).toBe(200);
   expectPrivate(answer);
@@ -49,7 +50,7 @@ test('spec.md §Endpoints 3: GET /userinfo with Authorization: Bearer answers a 
   });
 });
 
-test('spec.md §Authentication 4: the scheme is Bearer, in any case (RFC 9110 §11.1)', async () => {
+test('specification §Authentication 4: the scheme is Bearer, in any case (RFC 9110 §11.1)', async () => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
     expect((await get('/userinfo', { authorization: `${scheme} ${token}` })).statusCode).toBe(200);
   }
@@ -148,7 +149,7 @@ test('RFC 6750 §2.2: a body in another type than a form is no token', async () 
   expect(got.statusCode).toBe(401);
 });
 
-test('spec.md §Resources: a refresh token, an ID token or a code opens nothing here', async () => {
+test('specification §Resources: a refresh token, an ID token or a code opens nothing here', async () => {
   const { tokens, code } = await someTokens(at, { client, user, browser });
   for (const other of [tokens.refresh_token, tokens.id_token, code]) {
     expectRefusal(await userinfo(at, other), 401, 'invalid_token');
@@ -167,11 +168,11 @@ test('ASVS 7.4.2: disabling a person ends their tokens at once', async () => {
   const gone = await aUser(at);
   const { tokens } = await someTokens(at, { client, user: gone });
   expect((await userinfo(at, tokens.access_token)).statusCode).toBe(200);
-  await setDisabled(at.deps, gone.sub, true, BY, at.clock.now());
+  await transact(at.deps.db, (trx) => setDisabled(trx, gone.sub, true, BY, at.clock.now()));
   expectRefusal(await userinfo(at, tokens.access_token), 401, 'invalid_token');
 });
 
-test('spec.md §Resources: an access token is refused when it has expired', async () => {
+test('specification §Resources: an access token is refused when it has expired', async () => {
   at.clock.advance(599);
   expect((await userinfo(at, token)).statusCode).toBe(200);
   at.clock.advance(1);

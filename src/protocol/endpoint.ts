@@ -1,0 +1,32 @@
+/** Where this server is reached: each path below the issuer stands here, and routes, metadata and links are made from it. */
+
+/** The endpoints of clients, by their names in the metadata (RFC 8414 §2, RFC 8628 §4, RFC 9126 §5). */
+export const endpoints = {
+  authorization_endpoint: '/authorize',
+  token_endpoint: '/token',
+  userinfo_endpoint: '/userinfo',
+  registration_endpoint: '/register',
+  device_authorization_endpoint: '/device_authorization',
+  pushed_authorization_request_endpoint: '/par',
+  jwks_uri: '/jwks',
+  introspection_endpoint: '/introspect',
+  revocation_endpoint: '/revoke',
+  end_session_endpoint: '/logout',
+} as const;
+
+/** Addresses of people. Those of the steps of an interaction are in authorize/next-step.ts. */
+export const pages = {
+  interaction: '/interaction',
+  login: '/login',
+  account: '/account',
+  device: '/device',
+  device_done: '/device/done',
+  logout_done: '/logout/done',
+  initiate: '/initiate',
+  logo: '/logo',
+  demo: '/demo',
+  demo_callback: '/demo/callback',
+} as const;
+
+/** Where the metadata itself is (RFC 8414 §3, OpenID Connect Discovery §4); the first is what our own commands read. */
+export const WELL_KNOWN = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'] as const;

@@ -1,0 +1,90 @@
+/**
+ * The tables, and which of them are emptied by time. Each is described where its statements are; the migrations say what its
+ * columns are for.
+ */
+import type { AccessTokensTable, RevokedTokensTable } from '../access-tokens.ts';
+import type { AuditEventsTable } from '../audit-log.ts';
+import type { AuthorizationCodesTable } from '../authorization-codes.ts';
+import type { ClientLogosTable } from '../client-logos.ts';
+import type { ClientsTable } from '../clients-table.ts';
+import type { ClientSecretsTable } from '../clients.ts';
+import type { ConsentsTable } from '../consents.ts';
+import type { DeviceCodesTable } from '../device-codes.ts';
+import type { EndedNamesTable } from '../ended-names.ts';
+import type { FailuresTable } from '../failures.ts';
+import type { GrantsTable } from '../grants.ts';
+import type { GroupMembersTable, GroupsTable } from '../groups.ts';
+import type { IdempotencyKeysTable } from '../idempotency-keys.ts';
+import type { InitialAccessTokensTable } from '../initial-access-tokens.ts';
+import type { InteractionsTable } from '../interactions.ts';
+import type { SigningKeysTable } from '../keys.ts';
+import type { LogoutNoticesTable } from '../logout-notices.ts';
+import type { PushedRequestsTable } from '../pushed-requests.ts';
+import type { RefreshTokensTable } from '../refresh-tokens.ts';
+import type { RefusalsTable } from '../refusals.ts';
+import type { ReplaysTable } from '../replays.ts';
+import type { ResourcesTable } from '../resources.ts';
+import type { RoleGroupsTable, RoleUsersTable, RolesTable } from '../roles.ts';
+import type { SaltsTable } from '../salts.ts';
+import type { ScopesTable } from '../scopes.ts';
+import type { SessionsTable } from '../sessions.ts';
+import type { SignOutsTable } from '../sign-outs.ts';
+import type { PasswordCredentialsTable, SubjectsTable, UsersTable } from '../users.ts';
+
+/** Every table. */
+export interface Database {
+  subjects: SubjectsTable;
+  clients: ClientsTable;
+  client_secrets: ClientSecretsTable;
+  client_logos: ClientLogosTable;
+  initial_access_tokens: InitialAccessTokensTable;
+  scopes: ScopesTable;
+  resources: ResourcesTable;
+  ended_names: EndedNamesTable;
+  users: UsersTable;
+  groups: GroupsTable;
+  group_members: GroupMembersTable;
+  roles: RolesTable;
+  role_users: RoleUsersTable;
+  role_groups: RoleGroupsTable;
+  password_credentials: PasswordCredentialsTable;
+  failures: FailuresTable;
+  sessions: SessionsTable;
+  interactions: InteractionsTable;
+  pushed_requests: PushedRequestsTable;
+  device_codes: DeviceCodesTable;
+  consents: ConsentsTable;
+  grants: GrantsTable;
+  authorization_codes: AuthorizationCodesTable;
+  refresh_tokens: RefreshTokensTable;
+  access_tokens: AccessTokensTable;
+  revoked_tokens: RevokedTokensTable;
+  replays: ReplaysTable;
+  signing_keys: SigningKeysTable;
+  salts: SaltsTable;
+  logout_notices: LogoutNoticesTable;
+  idempotency_keys: IdempotencyKeysTable;
+  sign_outs: SignOutsTable;
+  refusals: RefusalsTable;
+  audit_events: AuditEventsTable;
+}
+
+/**
+ * The short-lived tables with the second half of their key. A row goes when its bucket's day is over, or with its partition
+ * when the last of its days is: for codes and refresh tokens that is the day their grant could live to, so a replay is
+ * always recognised.
+ */
+export const SHORT_LIVED = {
+  interactions: 'hash',
+  pushed_requests: 'hash',
+  sessions: 'hash',
+  sign_outs: 'hash',
+  access_tokens: 'hash',
+  revoked_tokens: 'jti',
+  replays: 'hash',
+  authorization_codes: 'hash',
+  device_codes: 'hash',
+  refresh_tokens: 'hash',
+  grants: 'grant_id',
+  refusals: 'refusal_id',
+} as const satisfies { [Table in keyof Database]?: keyof Database[Table] };
