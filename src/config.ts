@@ -5,31 +5,16 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { databaseUrlProblem } from './config/database-url.ts';
 import { issuerProblems } from './config/issuer.ts';
+import { fileName, integer, isWebUrl, list, number, seconds } from './config/kinds.ts';
+import { people } from './config/people.ts';
 import { shown as printable, withoutSecrets } from './config/shown.ts';
-import { contextsProblem } from './protocol/acr.ts';
+import { watching } from './config/watching.ts';
 import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
 import { DECRYPTION_ALGS } from './protocol/key-alg.ts';
 import { isAdminScope } from './protocol/admin-api.ts';
 import { decodeUtf8 } from './protocol/plain-text.ts';
 import { SIGNING_ALGS } from './protocol/signing-alg.ts';
 import { DAY } from './protocol/numeric-date.ts';
-
-const number = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^-?\d{1,15}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.number().min(min).max(max));
-const integer = (min: number, max: number, fallback: number) => number(min, max).default(fallback);
-const seconds = integer;
-const list = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== ''),
-);
-
-const isWebUrl = (text: string): boolean => /^https?:/.test(text) && URL.canParse(text);
 
 /** `issuer=jwks_uri` entries: whose software statements count (RFC 7591 §2.3), and where the keys for them are. */
 const statementIssuers = list
@@ -40,20 +25,6 @@ const statementIssuers = list
   )
   .transform((pairs) => pairs.map(([issuer, jwks_uri]) => ({ issuer: issuer!, jwks_uri: jwks_uri! })))
   .default([]);
-
-// Of a file that is not there the system would quote what was meant to be in it.
-const fileName = z.string().regex(/^[^\n]+$/, 'must be the name of a file, not what is in it');
-
-const webUrl = z.string().refine(isWebUrl, 'must be an http or https URL');
-
-const TRACES_SAMPLERS = [
-  'always_on',
-  'always_off',
-  'traceidratio',
-  'parentbased_always_on',
-  'parentbased_always_off',
-  'parentbased_traceidratio',
-] as const;
 
 const databaseUrl = z.string().superRefine((url, context) => {
   const message = databaseUrlProblem(url);
@@ -95,17 +66,9 @@ const environment = z.object({
   REFRESH_TOKEN_TTL: seconds(1, MAX_GRANT_TTL, 2_592_000),
   REFRESH_TOKEN_IDLE_TTL: seconds(1, MAX_GRANT_TTL, 604_800),
   REFRESH_TOKEN_RETRY_WINDOW: seconds(0, 60, 30),
-  SESSION_TTL: seconds(60, MAX_GRANT_TTL, 1_209_600),
-  SESSION_IDLE_TTL: seconds(60, MAX_GRANT_TTL, DAY),
   TOKEN_SIZE_WARN: integer(0, 1_000_000, 4096),
   TOKEN_SIZE_MAX: integer(0, 1_000_000, 16_384),
   ID_TOKEN_CLAIMS: z.enum(['scope', 'minimal']).default('scope'),
-  ACR_VALUES: list
-    .superRefine((entries, context) => {
-      const message = contextsProblem(entries);
-      if (message !== undefined) context.addIssue({ code: 'custom', message, input: entries });
-    })
-    .default([]),
   CLIENT_ASSERTION_AUDIENCE: z.enum(['any', 'issuer']).default('any'),
   OUTBOUND_ALLOW: list
     .refine((entries) => entries.every((entry) => /^[^\s/]+:\d{1,5}$/.test(entry)), 'must be host:port entries')
@@ -121,14 +84,12 @@ const environment = z.object({
     (interval) => interval === 0 || interval >= DAY,
     `must be 0, or ${DAY} at least`,
   ),
-  PASSWORD_MIN_LENGTH: integer(8, 64, 8),
   REGISTRATION: z.enum(['off', 'token', 'open']).default('off'),
   REGISTRATION_SCOPE: z
     .string()
     .refine((scope) => !scope.split(' ').some(isAdminScope), 'must not open the admin API to whoever registers')
     .default('openid profile email address phone offline_access'),
   SOFTWARE_STATEMENT_ISSUERS: statementIssuers,
-  LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   TOKEN_RATE_LIMIT: seconds(0, 10_000_000, 0),
   AUDIT_RETENTION: seconds(0, 315_360_000, 34_560_000).refine(
     (kept) => kept === 0 || kept >= DAY,
@@ -138,20 +99,8 @@ const environment = z.object({
   AUTHORIZE_RATE_LIMIT: seconds(0, 10_000_000, 600),
   REFUSAL_RETENTION: seconds(0, 31_536_000, 604_800),
   REFUSAL_MAX_ROWS: integer(1000, 10_000_000, 100_000),
-  METRICS_HOST: z.string().min(1).default('127.0.0.1'),
-  METRICS_PORT: integer(0, 65_535, 9464),
-  // These are OpenTelemetry's: their names and words are the specification's.
-  OTEL_SDK_DISABLED: z.stringbool().default(false),
-  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).optional(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: webUrl.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webUrl.optional(),
-  OTEL_SERVICE_NAME: z.string().min(1).default('postern'),
-  OTEL_TRACES_SAMPLER: z.enum(TRACES_SAMPLERS).default('parentbased_always_on'),
-  OTEL_TRACES_SAMPLER_ARG: z
-    .string()
-    .regex(/^(?:0|1|0?\.\d{1,9}|1\.0+)$/, 'must be a number from 0 to 1')
-    .transform(Number)
-    .default(1),
+  ...people,
+  ...watching,
 });
 
 /** Is it an address of this machine alone? */

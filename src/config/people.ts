@@ -1,0 +1,18 @@
+/** The variables about people: their sessions, how they sign in, what they may do by themselves. */
+import { contextsProblem } from '../protocol/acr.ts';
+import { MAX_GRANT_TTL } from '../protocol/client-metadata.ts';
+import { DAY } from '../protocol/numeric-date.ts';
+import { integer, list, seconds } from './kinds.ts';
+
+export const people = {
+  SESSION_TTL: seconds(60, MAX_GRANT_TTL, 1_209_600),
+  SESSION_IDLE_TTL: seconds(60, MAX_GRANT_TTL, DAY),
+  PASSWORD_MIN_LENGTH: integer(8, 64, 8),
+  LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
+  ACR_VALUES: list
+    .superRefine((entries, context) => {
+      const message = contextsProblem(entries);
+      if (message !== undefined) context.addIssue({ code: 'custom', message, input: entries });
+    })
+    .default([]),
+};
