@@ -14,11 +14,25 @@ export const endpoints = {
   end_session_endpoint: '/logout',
 } as const;
 
+/**
+ * The pages of somebody's own account, each by the name that navigation and `/login?to=` call it. Who adds one adds its door
+ * (http/browser/account/index.ts) and its words (views/account/frame.ts).
+ */
+export const accountPages = {
+  overview: '/account',
+} as const;
+
+/** What a page of the account is called. */
+export type AccountPageName = keyof typeof accountPages;
+
+/** Is it one of them? */
+export const isAccountPage = (name: string): name is AccountPageName => Object.hasOwn(accountPages, name);
+
 /** Addresses of people. Those of the steps of an interaction are in authorize/next-step.ts. */
 export const pages = {
   interaction: '/interaction',
   login: '/login',
-  account: '/account',
+  account: accountPages.overview,
   device: '/device',
   device_done: '/device/done',
   logout_done: '/logout/done',

@@ -47,6 +47,13 @@ export async function noteUse({ db }: Pick<Deps, 'db'>, session: store.LiveSessi
   if (session.seen_at < secondsAfter(now, -TOUCH_EVERY)) await store.touch(db, session, now);
 }
 
+/** Seconds for which a sign-in counts as fresh: what decides about an account wants one that is not older. */
+export const FRESH_FOR = 300;
+
+/** Did whoever it is sign in just now? */
+export const isFresh = ({ auth_time }: Pick<store.LiveSession, 'auth_time'>, now: Date): boolean =>
+  auth_time >= secondsAfter(now, -FRESH_FOR);
+
 /** How somebody proved who they are. */
 export interface Authentication {
   sub: string;

@@ -14,6 +14,8 @@ export type Parts = {
   body: Html;
   client?: ClientView | null | undefined;
   scripts?: readonly Html[];
+  /** Beside the stylesheet of all pages. */
+  style?: Html;
   wide?: boolean;
   /** Where the page goes on by itself, once it and its frames are loaded. */
   onward?: string | undefined;
@@ -41,7 +43,7 @@ const logo = ({ issuer }: Frame, hash: string): Html =>
 
 export function page(
   frame: Frame,
-  { title, heading, lead, body, client, scripts = [], wide = false, onward }: Parts,
+  { title, heading, lead, body, client, scripts = [], style, wide = false, onward }: Parts,
 ): Html {
   return html`<!doctype html>
     <html lang="${frame.lang ?? 'en'}">
@@ -53,7 +55,7 @@ export function page(
         ${onward !== undefined && html`<meta http-equiv="refresh" content="0;url=${onward}" />`}
         ${favicon}
         <style nonce="${frame.nonce}">
-          ${stylesheet}
+          ${stylesheet}${style}
         </style>
       </head>
       <body>

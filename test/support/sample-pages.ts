@@ -1,5 +1,4 @@
 /** Every page with props as they come in life, and with the worst that strangers may put in them. */
-import { accountPage } from '../../src/views/account.ts';
 import { adminDocsPage } from '../../src/views/admin-docs.ts';
 import type { ClientView } from '../../src/views/client.ts';
 import { consentPage } from '../../src/views/consent.ts';
@@ -7,14 +6,14 @@ import { demoPage } from '../../src/views/demo.ts';
 import { errorPage } from '../../src/views/error.ts';
 import { formPostPage } from '../../src/views/form-post.ts';
 import type { Html } from '../../src/views/html.ts';
-import type { Frame } from '../../src/views/layout.ts';
 import { loginPage } from '../../src/views/login.ts';
 import { logoutPage } from '../../src/views/logout.ts';
 import { selectAccountPage } from '../../src/views/select-account.ts';
 import { signedOutPage } from '../../src/views/signed-out.ts';
+import { accountSamples } from './sample-pages/account.ts';
+import { frame, hostile, nonce } from './sample-pages/frame.ts';
 
-const nonce = 'dGVzdC1ub25jZQ';
-export const frame: Frame = { nonce, issuer: 'https://id.example.test' };
+export { frame, hostile };
 
 /** As http sends them. */
 const pageHeaders = {
@@ -32,8 +31,6 @@ export const headersOf = (name: string): Record<string, string> => ({
 
 /** Pages that leave by themselves, and so are not there to be looked at in a browser. */
 export const FLEETING = ['form-post', 'signed-out', 'signed-out-native'];
-
-export const hostile = `"><img src=x onerror=alert(1)>'</script><script>alert(2)</script>&amp;\u202Egnp.exe\u0000\t`;
 
 export const notes: ClientView = {
   client_id: 'demo-web',
@@ -61,7 +58,6 @@ const hostileClient: ClientView = {
 
 const ada = { sub: 'ada', name: 'Ada Lovelace', email: 'ada@example.test' };
 const form = { frame, form_token: 'form-token' };
-const accounts = { action: '/account', form_token: 'form-token', login_url: '/login' };
 const login = { ...form, action: '/interaction/1/login', username: '', cancel: true };
 const consent = {
   ...form,
@@ -324,25 +320,7 @@ export const pages: Record<string, Html> = {
     notified: [hostile],
     others: [{ name: hostile }],
   }),
-  account: accountPage({
-    frame,
-    person: { ...ada, username: 'ada', email_verified: true },
-    sub: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
-    signed_in_at: '2025-11-20T19:23:00Z',
-    logout_url: '/logout',
-    ...accounts,
-    others: [{ sub: 'bob', name: 'Bob' }],
-  }),
-  'account-hostile': accountPage({
-    frame,
-    person: { name: hostile, username: hostile, email: hostile },
-    sub: hostile,
-    signed_in_at: hostile,
-    logout_url: 'javascript:alert(10)',
-    ...accounts,
-    others: [{ sub: hostile, name: hostile, email: hostile }],
-    login_url: 'javascript:alert(13)',
-  }),
+  ...accountSamples,
   demo: demoPage(demo),
   'demo-opaque': demoPage({ ...demo, access_token_claims: null, userinfo: null }),
   'demo-hostile': demoPage({

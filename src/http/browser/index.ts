@@ -11,7 +11,7 @@ import { jsonBodies } from '../json.ts';
 import { rateLimits } from '../rate-limit.ts';
 import { refused } from '../refusal.ts';
 import { BODY_LIMIT, formBodyParser } from '../request.ts';
-import { account } from './account.ts';
+import { account } from './account/index.ts';
 import { authorize } from './authorize.ts';
 import { consent } from './consent.ts';
 import type { Context } from './context.ts';

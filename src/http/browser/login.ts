@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { cancel, signedIn } from '../../authorize/interaction.ts';
 import { isAskedFor } from '../../authorize/person.ts';
 import { signInBrowser, signInForToken, type BrowserSignIn } from '../../authorize/sign-in.ts';
-import { pages } from '../../protocol/endpoint.ts';
+import { pages, type AccountPageName } from '../../protocol/endpoint.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { parseParameters, textOf, type Parameters } from '../../protocol/parameters.ts';
 import type { LiveSession } from '../../sessions/index.ts';
@@ -14,6 +14,7 @@ import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
 import { formOf, requesterOf, requireForm, route } from '../request.ts';
+import { accountUrl, destinationOf, loginFor } from './account/person.ts';
 import { clientView } from './client-view.ts';
 import { browserOf, urlOf, type Context } from './context.ts';
 import { formToken, isFromBrowser, requireFormToken, requireSameOrigin } from './forgery.ts';
@@ -41,8 +42,7 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
       fixed_account: fixed && personView(fixed),
       switch_url: switchUrl(context, page.opened),
       cancel: true,
-      problem:
-        fixed && problem?.refusal.error === 'invalid_credentials' ? { ...problem, problem: WRONG_PASSWORD } : problem,
+      problem: aboutFixed(fixed, problem),
     });
   };
 
@@ -84,18 +84,34 @@ const asStranger = (page: OpenedPage): OpenedPage => ({ ...page, opened: { ...pa
 function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthandOptions): void {
   const { deps } = context;
   const action = urlOf(context, pages.login);
-  const show = (reply: FastifyReply, browser: string, problem?: Problem): FastifyReply =>
-    sendLogin(context, reply, {
-      action,
+  const show = (
+    reply: FastifyReply,
+    browser: string,
+    back: { to: AccountPageName | undefined; session: LiveSession | undefined },
+    problem?: Problem,
+  ): FastifyReply => {
+    // On the way to a page of the account whoever is signed in confirms that it is them, or says who else they are.
+    const fixed = back.to && back.session;
+    return sendLogin(context, reply, {
+      action: back.to ? loginFor(context, back.to) : action,
       form_token: formToken(deps, ['login', browser, '']),
-      username: problem?.username ?? '',
+      username: problem?.username ?? fixed?.username ?? '',
+      fixed_account: fixed && personView(fixed),
+      switch_url: fixed && action,
+      reason: fixed && CONFIRM,
       cancel: false,
-      problem,
+      problem: aboutFixed(fixed, problem),
     });
+  };
 
   route(app, pages.login, {
     options,
-    GET: (request, reply) => show(reply, browserOf(context, request, reply)),
+    async GET(request, reply) {
+      const to = destinationOf(request);
+      const [session] = to ? await sessionsOf(context, request, deps.clock()) : [];
+      show(reply, browserOf(context, request, reply), { to, session });
+      return reply;
+    },
     async POST(request, reply) {
       const form = parametersOf(request);
       // Every browser says where a form comes from; without that it is a script, which carries no cookies to abuse.
@@ -103,11 +119,12 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       if (request.accepts().type(['json', 'html']) !== 'html') return signInScript(context, request, reply, form);
       const browser = browserOf(context, request, reply);
       if (isFromBrowser(request)) requireFormToken(deps, textOf(form, 'form_token'), ['login', browser, '']);
+      const to = destinationOf(request);
       const sessions = await sessionsOf(context, request, deps.clock());
       const outcome = await trySignIn(context, request, browser, form, sessions, 'login');
-      if ('problem' in outcome) return show(reply, browser, outcome);
+      if ('problem' in outcome) return show(reply, browser, { to, session: sessions[0] }, outcome);
       setCookies(context, request, reply, outcome);
-      return reply.redirect(urlOf(context, pages.account), 303);
+      return reply.redirect(accountUrl(context, to ?? 'overview'), 303);
     },
   });
 }
@@ -199,7 +216,11 @@ const SENTENCES: Partial<Record<OAuthError['error'], string>> = {
 const CONCURRENT_SIGN_IN = 'Somebody else signed in in another tab at this moment. Try again.';
 
 /** Where it says who is asked, only one of the two can be wrong. */
+const aboutFixed = (fixed: LiveSession | undefined, problem: Problem | undefined): Problem | undefined =>
+  fixed && problem?.refusal.error === 'invalid_credentials' ? { ...problem, problem: WRONG_PASSWORD } : problem;
 const WRONG_PASSWORD = 'That password doesn’t match this account.';
+
+const CONFIRM = 'You signed in a while ago, and what comes next needs to be you.';
 
 function setCookies(
   context: Context,

@@ -1,12 +1,24 @@
-import { plain, who, type PersonView } from './client.ts';
-import { hidden } from './form.ts';
-import { html, type Html } from './html.ts';
-import { plus } from './icons.ts';
-import { page, type Frame } from './layout.ts';
-import { accountButton } from './select-account.ts';
+import { plain, who, type PersonView } from '../client.ts';
+import { hidden } from '../form.ts';
+import { html, type Html } from '../html.ts';
+import { plus } from '../icons.ts';
+import { accountButton } from '../select-account.ts';
+import { accountPage, waysOn, type AccountFrame } from './frame.ts';
 
-export type AccountPageProps = {
-  frame: Frame;
+const sentences = {
+  username: 'Username',
+  email: 'Email',
+  verified: 'verified',
+  not_verified: 'not verified',
+  signed_in: 'Signed in',
+  subject: 'Subject',
+  others: 'Other accounts in this browser',
+  another: 'Use another account',
+  sign_out: 'Sign out',
+};
+
+export type OverviewPageProps = {
+  frame: AccountFrame;
   person: { name: string; username: string; email?: string | undefined; email_verified?: boolean | undefined };
   sub: string;
   /** A string as `Date.parse` reads it. */
@@ -20,44 +32,46 @@ export type AccountPageProps = {
   login_url: string;
 };
 
-export function accountPage(props: AccountPageProps): Html {
+export function overviewPage(props: OverviewPageProps): Html {
   const { frame, person, sub, signed_in_at, logout_url, others, action, form_token, login_url } = props;
-  return page(frame, {
-    title: 'Your account',
-    heading: 'Your account',
+  return accountPage(frame, {
+    name: 'overview',
     body: html`${who({ name: person.name, email: person.email })}
       <section>
         <dl>
-          <dt>Username</dt>
+          <dt>${sentences.username}</dt>
           <dd>${plain(person.username)}</dd>
           ${
             person.email !== undefined &&
-            html`<dt>Email</dt>
+            html`<dt>${sentences.email}</dt>
               <dd>
                 ${plain(person.email)}
-                <span class="small muted">${person.email_verified === true ? 'verified' : 'not verified'}</span>
+                <span class="small muted"
+                  >${person.email_verified === true ? sentences.verified : sentences.not_verified}</span
+                >
               </dd>`
           }
-          <dt>Signed in</dt>
+          <dt>${sentences.signed_in}</dt>
           <dd>${moment(signed_in_at, frame.lang)}</dd>
-          <dt>Subject (<code>sub</code>)</dt>
+          <dt>${sentences.subject} (<code>sub</code>)</dt>
           <dd><code>${sub}</code></dd>
         </dl>
       </section>
+      ${waysOn(frame)}
       <section>
-        <h2>Other accounts in this browser</h2>
+        <h2>${sentences.others}</h2>
         <form method="post" action="${action}">
           ${hidden({ form_token })}
           <div class="actions">
             ${others.map((other, index) => accountButton(other, `account-${index + 2}`))}
             <a class="button row" id="account-another" href="${login_url}">
               <span class="face blank">${plus}</span>
-              <span>Use another account</span>
+              <span>${sentences.another}</span>
             </a>
           </div>
         </form>
       </section>
-      <div class="actions"><a class="button" id="account-logout" href="${logout_url}">Sign out</a></div>`,
+      <div class="actions"><a class="button" id="account-logout" href="${logout_url}">${sentences.sign_out}</a></div>`,
   });
 }
 

@@ -1,0 +1,120 @@
+/** What the pages of the account share: whose they are, how they are sent, and which forms count. */
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import { accountPages, type AccountPageName } from '../../../protocol/endpoint.ts';
+import type { Parameters } from '../../../protocol/parameters.ts';
+import { textOf } from '../../../protocol/parameters.ts';
+import type { AccountFrame } from '../../../views/account/frame.ts';
+import type { Html } from '../../../views/html.ts';
+import { sendPage } from '../../page.ts';
+import { formOf, requireForm, route } from '../../request.ts';
+import type { Context } from '../context.ts';
+import { formToken, requireFormToken, requireSameOrigin, type Binding } from '../forgery.ts';
+import { accountUrl, requirePerson, type SignedInPerson } from './person.ts';
+
+/** A visit to a page of the account: who it is, and the form that counts there. */
+export interface Visit extends SignedInPerson {
+  /** Where the page's form goes, and its hidden token. */
+  form: { action: string; form_token: string };
+}
+
+/** Why a form is shown again. */
+export interface FormProblem {
+  problem: string;
+  /** The input it is about. */
+  field: string;
+  /** 400 unless said otherwise; a throttle says 429, and when to come back. */
+  status?: number;
+  retry_after?: number | undefined;
+}
+
+/** What a page is shown after. */
+export interface Before {
+  /** The form that was sent, and what was wrong with it. */
+  again?: FormProblem & { form: Parameters };
+  /** The name of what was done, from `took`; anybody may write it into an address, so it is looked up, never shown. */
+  done?: string | undefined;
+}
+
+/** What follows once a form was taken: the page again with a problem, or a page of the account; `answered` is an answer already. */
+export type Taken = FormProblem | { to: AccountPageName; done?: string } | 'answered';
+
+/** A page of the account. */
+export interface AccountDoor {
+  options?: RouteShorthandOptions;
+  /**
+   * `look`: the page is shown to nobody whose sign-in is older than five minutes. `act`: it is shown, and its form does not
+   * count from them. Either leads to the sign-in page and back.
+   */
+  fresh?: 'look' | 'act';
+  /** The page, as a function of its frame. */
+  show(visit: Visit, before: Before, request: FastifyRequest): Promise<(frame: AccountFrame) => Html>;
+  /** Takes a form of this page, of this browser and this person. */
+  take?(visit: Visit, form: Parameters, request: FastifyRequest, reply: FastifyReply): Promise<Taken>;
+}
+
+/** Opens the door of a page of the account. */
+export function accountDoor(
+  app: FastifyInstance,
+  context: Context,
+  name: AccountPageName,
+  { options = {}, fresh, show, take }: AccountDoor,
+): void {
+  const { deps } = context;
+  const visitOf = (person: SignedInPerson): Visit => ({
+    ...person,
+    form: { action: accountUrl(context, name), form_token: formToken(deps, bindingOf(person)) },
+  });
+  const bindingOf = ({ browser, session }: SignedInPerson): Binding => [`account ${name}`, browser, session.sid];
+
+  const send = async (visit: Visit, before: Before, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const render = await show(visit, before, request);
+    const { again } = before;
+    if (again?.retry_after !== undefined) reply.header('retry-after', again.retry_after);
+    sendAccountPage(context, reply, name, render, again ? (again.status ?? 400) : 200);
+  };
+
+  route(app, accountPages[name], {
+    options,
+    async GET(request, reply) {
+      const person = await requirePerson(context, request, reply, { page: name, fresh: fresh === 'look' });
+      if (person) await send(visitOf(person), { done: doneOf(request) }, request, reply);
+      return reply;
+    },
+    ...(take && {
+      async POST(request: FastifyRequest, reply: FastifyReply) {
+        requireForm(request);
+        const form = formOf(request);
+        requireSameOrigin(deps, request);
+        const person = await requirePerson(context, request, reply, { page: name, fresh: fresh !== undefined });
+        if (!person) return reply;
+        requireFormToken(deps, textOf(form, 'form_token'), bindingOf(person));
+        const visit = visitOf(person);
+        const taken = await take(visit, form, request, reply);
+        if (taken === 'answered') return reply;
+        if ('problem' in taken) await send(visit, { again: { ...taken, form } }, request, reply);
+        else reply.redirect(accountUrl(context, taken.to) + (taken.done ? `?done=${taken.done}` : ''), 303);
+        return reply;
+      },
+    }),
+  });
+}
+
+/** Sends a page of the account, with its navigation. */
+export function sendAccountPage(
+  context: Context,
+  reply: FastifyReply,
+  name: AccountPageName,
+  render: (frame: AccountFrame) => Html,
+  status = 200,
+): void {
+  const ways = Object.keys(accountPages).map((page) => ({
+    name: page as AccountPageName,
+    href: accountUrl(context, page as AccountPageName),
+    current: page === name,
+  }));
+  reply.header('cross-origin-opener-policy', 'same-origin');
+  sendPage(context, reply, (frame) => render({ ...frame, ways }), { status, formAction: 'self' });
+}
+
+const doneOf = (request: FastifyRequest): string | undefined =>
+  new URLSearchParams((request.query as { text: string }).text).get('done') ?? undefined;

@@ -1,0 +1,14 @@
+/** /account: what people see of their own account and do with it. A page is a file and a row. */
+import type { FastifyInstance } from 'fastify';
+import type { AccountPageName } from '../../../protocol/endpoint.ts';
+import type { Context } from '../context.ts';
+import { overview } from './overview.ts';
+
+/** The door of each page. */
+const doors: Record<AccountPageName, (app: FastifyInstance, context: Context) => void> = {
+  overview,
+};
+
+export function account(app: FastifyInstance, context: Context): void {
+  for (const door of Object.values(doors)) door(app, context);
+}

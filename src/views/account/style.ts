@@ -1,0 +1,18 @@
+/** What the pages of the account need beside the stylesheet of all pages. */
+import { raw } from '../html.ts';
+
+const css = `
+.ways,.menu ul,.things{margin:0;padding:0;list-style:none}
+.ways{display:grid;gap:.625rem}
+.menu{margin-bottom:1.5rem}.menu details{border:1px solid var(--line);border-radius:.5rem;background:var(--soft)}
+.menu summary{padding:.625rem 1rem}
+.menu a{display:block;min-height:2.75rem;padding:.625rem 1rem;border-top:1px solid var(--line)}
+.menu a[aria-current]{font-weight:650;color:var(--ink);text-decoration:none}
+.things>li{padding:1.125rem 0;border-top:1px solid var(--line)}.things>li:first-child{border-top:0;padding-top:0}
+.things h2{margin-bottom:.25rem}.things form{margin-top:.75rem}
+.things ul{margin:.25rem 0 .5rem;padding-inline-start:1.25rem}
+select,textarea{width:100%;min-height:3rem;padding:.625rem .875rem;border:1px solid var(--edge);border-radius:.5rem;background:var(--panel);color:inherit;font:inherit}
+.button.bad{border-color:var(--bad);color:var(--bad)}
+`;
+
+export const accountStyle = raw(css.replaceAll('\n', ''));

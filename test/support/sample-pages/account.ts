@@ -1,0 +1,41 @@
+/** The pages of the account. */
+import { accountPages, type AccountPageName } from '../../../src/protocol/endpoint.ts';
+import type { AccountFrame } from '../../../src/views/account/frame.ts';
+import { overviewPage } from '../../../src/views/account/overview.ts';
+import { frame, hostile } from './frame.ts';
+
+/** The frame of a page of the account, with the ways to all others. */
+export const accountFrame = (name: AccountPageName): AccountFrame => ({
+  ...frame,
+  ways: Object.entries(accountPages).map(([page, href]) => ({
+    name: page as AccountPageName,
+    href,
+    current: page === name,
+  })),
+});
+
+const ada = { name: 'Ada Lovelace', email: 'ada@example.test' };
+const form = { action: '/account', form_token: 'form-token' };
+
+export const accountSamples = {
+  account: overviewPage({
+    ...form,
+    frame: accountFrame('overview'),
+    person: { ...ada, username: 'ada', email_verified: true },
+    sub: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
+    signed_in_at: '2025-11-20T19:23:00Z',
+    logout_url: '/logout',
+    login_url: '/login',
+    others: [{ sub: 'bob', name: 'Bob' }],
+  }),
+  'account-hostile': overviewPage({
+    ...form,
+    frame: accountFrame('overview'),
+    person: { name: hostile, username: hostile, email: hostile },
+    sub: hostile,
+    signed_in_at: hostile,
+    logout_url: 'javascript:alert(10)',
+    others: [{ sub: hostile, name: hostile, email: hostile }],
+    login_url: 'javascript:alert(13)',
+  }),
+};

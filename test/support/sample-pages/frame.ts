@@ -1,0 +1,8 @@
+/** What every sample page is made with. */
+import type { Frame } from '../../../src/views/layout.ts';
+
+export const nonce = 'dGVzdC1ub25jZQ';
+export const frame: Frame = { nonce, issuer: 'https://id.example.test' };
+
+/** The worst that strangers may put into a name. */
+export const hostile = `"><img src=x onerror=alert(1)>'</script><script>alert(2)</script>&amp;\u202Egnp.exe\u0000\t`;
