@@ -8,6 +8,7 @@ import {
   describeAccount,
   drawPassword,
   hashNewPassword,
+  hashPassword,
   insertAccount,
   removeAccount,
   setDisabled,
@@ -131,7 +132,7 @@ export const users = collection.with({
       once: ['password'],
       async prepare({ deps }) {
         const password = drawPassword(deps);
-        return { password, phc: await hashNewPassword(deps, password, { username: '' }) };
+        return { password, phc: await hashPassword(deps, password) };
       },
       async run({ trx, by, now }, { sub }, _body, { password, phc }: { password: string; phc: string }) {
         if (!(await storePassword(trx, sub, phc, by, now))) throw unknown();

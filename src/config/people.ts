@@ -8,6 +8,7 @@ export const people = {
   SESSION_TTL: seconds(60, MAX_GRANT_TTL, 1_209_600),
   SESSION_IDLE_TTL: seconds(60, MAX_GRANT_TTL, DAY),
   PASSWORD_MIN_LENGTH: integer(8, 64, 8),
+  PASSWORD_MIN_SCORE: integer(0, 4, 2),
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   ACR_VALUES: list
     .superRefine((entries, context) => {

@@ -9,7 +9,7 @@ import { newId } from '../protocol/handle.ts';
 import * as users from '../store/users.ts';
 import { endAll } from './access.ts';
 import { describeChanges } from './changes.ts';
-import { passwordProblem } from './factors/password.ts';
+import { problemOf, verdictOn, type PasswordContext } from './factors/verdict.ts';
 
 type Needs = Pick<Deps, 'random' | 'passwords' | 'config'>;
 
@@ -168,16 +168,20 @@ async function refuseTakenName(trx: Trx, sub: string, names: users.FoldedNames):
   if (name !== undefined) throw taken(name);
 }
 
-/** Hashes a password that may be set on an account of these names: slow, so before any transaction. @throws WriteError */
+/** Hashes a password that somebody chose for this account, if it may be set: slow, so before any transaction. @throws WriteError */
 export async function hashNewPassword(
   deps: Pick<Needs, 'passwords' | 'config'>,
   password: string,
-  { username, email }: { username: string; email?: string | null | undefined },
+  person: PasswordContext,
 ): Promise<string> {
-  const problem = await passwordProblem(password, deps.config.PASSWORD_MIN_LENGTH, [username, email ?? '']);
+  const problem = problemOf(await verdictOn(deps, password, person));
   if (problem !== undefined) throw invalid(`the password ${problem}`);
-  return deps.passwords.turn(() => deps.passwords.hash(password));
+  return hashPassword(deps, password);
 }
+
+/** Hashes a password that is not judged: one that was drawn, or judged already. */
+export const hashPassword = ({ passwords }: Pick<Needs, 'passwords'>, password: string): Promise<string> =>
+  passwords.turn(() => passwords.hash(password));
 
 /** A password that nobody chose and nobody guesses: 144 bits. */
 export const drawPassword = ({ random }: Pick<Deps, 'random'>): string => random(18).toString('base64url');

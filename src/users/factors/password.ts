@@ -3,8 +3,9 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { Deps } from '../../deps.ts';
 import { temporarilyUnavailable } from '../../protocol/error.ts';
-import { foldName } from '../../protocol/names.ts';
 import { DECOY, isOutdated, isPhc, loadArgon2, type Argon2 } from './argon2.ts';
+import { createStrength, type JudgeStrength } from './strength.ts';
+import { prepared } from './verdict.ts';
 
 /**
  * How many hash at once in a server: two, and of two processors one, since the memory that argon2 goes through slows down
@@ -14,9 +15,6 @@ import { DECOY, isOutdated, isPhc, loadArgon2, type Argon2 } from './argon2.ts';
 export const CONCURRENT = availableParallelism() > 2 ? 2 : 1;
 // At 10 to 20 ms each, the last in the queue waits for one second or two.
 const MAX_WAITING = 100;
-
-/** Most bytes a password may have: stated and refused, never cut. */
-const PASSWORD_MAX_BYTES = 1024;
 
 export interface PasswordHasher {
   /** Runs work that will hash, when its turn comes. @throws OAuthError temporarily_unavailable when too many wait */
@@ -28,6 +26,8 @@ export interface PasswordHasher {
   verify(phc: string | null, password: string): Promise<boolean>;
   /** Is this hash weaker than today's? */
   isOutdated(phc: string): boolean;
+  /** How hard one is to guess: for `verdictOn`, which has the last word. */
+  strength: JudgeStrength;
 }
 
 /**
@@ -67,34 +67,6 @@ export function createPasswordHasher(
       return matches && known;
     },
     isOutdated,
+    strength: createStrength(),
   };
-}
-
-// NIST 800-63B-4 §3.1.1.2: the same text typed on another keyboard is the same password.
-const prepared = (password: string): string => password.normalize('NFKC');
-
-/** Why a password cannot be set, or undefined when it can. Length and the blocklist: no composition rules. */
-export async function passwordProblem(
-  password: string,
-  min_length: number,
-  names: readonly string[],
-): Promise<string | undefined> {
-  // What is hashed is what is judged: full-width letters are no other password.
-  const text = prepared(password);
-  if ([...text].length < min_length) return `must have at least ${min_length} characters`;
-  if (Buffer.byteLength(text) > PASSWORD_MAX_BYTES) return `must have at most ${PASSWORD_MAX_BYTES} bytes`;
-  const folded = foldName(text);
-  if (names.some((name) => foldName(name) === folded)) return 'must not be the name of the account';
-  return (await isCommon(folded)) ? 'is one of the most common ones, and among the first to be tried' : undefined;
-}
-
-let common: ReadonlySet<string> | undefined;
-
-/** NIST 800-63B-4 §3.1.1.2: is it on the list of breached and usual passwords? Loaded at the first question. */
-async function isCommon(folded: string): Promise<boolean> {
-  if (!common) {
-    const { dictionary } = await import('@zxcvbn-ts/language-common');
-    common = new Set(dictionary['passwords-common'] as readonly string[]);
-  }
-  return common.has(folded) || folded === 'postern';
 }
