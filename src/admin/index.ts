@@ -19,6 +19,7 @@ import { scopes } from './scopes.ts';
 import { sessions, userSessions } from './sessions.ts';
 import { settings } from './settings.ts';
 import { tokens } from './tokens.ts';
+import { upstreams } from './upstreams.ts';
 import { users } from './users.ts';
 import { adminApiOf } from '../protocol/admin-api.ts';
 import type { Resource } from '../store/resources.ts';
@@ -56,6 +57,7 @@ export const collections = {
   keys,
   'audit-events': auditEvents,
   settings,
+  upstreams,
 } as const satisfies Record<string, Collection>;
 
 /** Everything that can be done. */

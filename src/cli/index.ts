@@ -25,6 +25,7 @@ import { serve } from './commands/serve.ts';
 import { sessions } from './commands/sessions.ts';
 import { settings } from './commands/settings.ts';
 import { tokens } from './commands/tokens.ts';
+import { upstreams } from './commands/upstreams.ts';
 import { users } from './commands/users.ts';
 
 export type { Opened, Process } from './command.ts';
@@ -43,6 +44,7 @@ const commands: Commands = {
   tokens,
   scopes,
   resources,
+  upstreams,
   keys,
   'registration-tokens': registrationTokens,
   'logout-notices': logoutNotices,

@@ -9,6 +9,7 @@ import { redact } from '../protocol/redaction.ts';
 import { append, type AuditRow } from '../store/audit-log.ts';
 import type { Db, Trx } from '../store/postgres/db.ts';
 import type { Change } from './change.ts';
+import type { UpstreamEvent } from './upstream.ts';
 
 /** Who asked, as far as the door can tell. */
 export interface Requester {
@@ -20,6 +21,7 @@ export interface Requester {
 
 /** The events that leave a row. */
 export type AuditEvent =
+  | UpstreamEvent
   | {
       event: 'sign_in';
       sub: string | null;

@@ -20,6 +20,7 @@ export const ADMIN_SUBJECTS = [
   'keys',
   'audit',
   'settings',
+  'upstreams',
 ] as const;
 
 /** Every scope of the API. */

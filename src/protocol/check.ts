@@ -96,6 +96,7 @@ export const CHECKS = {
   sign_in_beside: 'OWASP ASVS 7.2.4',
   logout_hint: 'OpenID Connect RP-Initiated Logout §2',
   post_logout_redirect_uri: 'OpenID Connect RP-Initiated Logout §3',
+  upstream: 'OpenID Connect Core §3.1.2',
   initiate_login: 'OpenID Connect Core §4',
 } as const satisfies Record<string, string>;
 

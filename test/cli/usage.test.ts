@@ -30,6 +30,7 @@ const COMMANDS = [
   'tokens',
   'scopes',
   'resources',
+  'upstreams',
   'keys',
   'registration-tokens',
   'logout-notices',

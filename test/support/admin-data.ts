@@ -26,8 +26,17 @@ const EXAMPLES: ReadonlyArray<readonly [method: 'POST' | 'PUT', path: string, bo
   ['PUT', '/scopes/{name}', { name: 'notes:read', description: 'Read notes' }],
   ['PUT', '/resources/{resource}', { resource: 'https://notes.example.test', name: 'Notes' }],
   ['POST', '/registration-tokens', { label: 'partners' }],
+  [
+    'PUT',
+    '/upstreams/{upstream}',
+    { upstream: 'work', label: 'Work', issuer: 'https://up.example.test', client_id: 'us', client_secret: 'sealed' },
+  ],
 ];
-const NAMED: Readonly<Record<string, string>> = { name: 'notes:read', resource: 'https://notes.example.test' };
+const NAMED: Readonly<Record<string, string>> = {
+  name: 'notes:read',
+  resource: 'https://notes.example.test',
+  upstream: 'work',
+};
 
 /** A body that an operation accepts: what things are made of, a patch that changes nothing, or what its action wants. */
 export function aBodyFor(operation: Operation, names: Names): unknown {

@@ -17,7 +17,9 @@ import { pendingMigrations } from '../../store/postgres/migrate.ts';
 import { withoutPartition } from '../../store/postgres/partitions.ts';
 import * as resources from '../../store/resources.ts';
 import * as scopes from '../../store/scopes.ts';
+import * as upstreams from '../../store/upstreams.ts';
 import * as users from '../../store/users.ts';
+import { isSecretReadable } from '../../users/upstream/secret.ts';
 import { borrowed, redefined, unadministered } from './admin-scopes.ts';
 import type { Opened, Process } from '../command.ts';
 import { databaseChecks } from './database-checks.ts';
@@ -100,6 +102,19 @@ export const checks = {
       findings.push(...living.slice(-1).flatMap((key) => tooOld(key, config.KEY_ROTATION_INTERVAL, clock())));
     }
     return or(findings, `there is one for each of ${algs.join(', ')}`);
+  },
+
+  async upstreams({ deps }) {
+    const rows = await upstreams.all(deps.db);
+    const findings = rows
+      .filter((row) => !isSecretReadable(deps, row))
+      .map(({ upstream }) =>
+        error(
+          `the client secret at the upstream ${upstream} cannot be opened with SECRET_KEYS: nobody signs in with it`,
+          `append the key it was sealed under to SECRET_KEYS; if that is lost: postern upstreams put ${upstream} --client-secret-stdin`,
+        ),
+      );
+    return or(findings, rows.length === 0 ? 'there are none' : `${rows.length}, whose secrets open`);
   },
 
   async partitions({ deps: { db, clock } }) {

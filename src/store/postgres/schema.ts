@@ -29,6 +29,7 @@ import type { SaltsTable } from '../salts.ts';
 import type { ScopesTable } from '../scopes.ts';
 import type { SessionsTable } from '../sessions.ts';
 import type { SignOutsTable } from '../sign-outs.ts';
+import type { UpstreamsTable } from '../upstreams.ts';
 import type { PasswordCredentialsTable, SubjectsTable, UsersTable } from '../users.ts';
 
 /** Every table. */
@@ -67,6 +68,7 @@ export interface Database {
   sign_outs: SignOutsTable;
   refusals: RefusalsTable;
   audit_events: AuditEventsTable;
+  upstreams: UpstreamsTable;
 }
 
 /**
