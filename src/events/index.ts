@@ -10,6 +10,7 @@ import { append, type AuditRow } from '../store/audit-log.ts';
 import type { Db, Trx } from '../store/postgres/db.ts';
 import type { Change } from './change.ts';
 import type { UpstreamEvent } from './upstream.ts';
+import type { PeopleEvent } from './people.ts';
 
 /** Who asked, as far as the door can tell. */
 export interface Requester {
@@ -17,11 +18,14 @@ export interface Requester {
   /** The address' neighbourhood: what throttles count. */
   network: string;
   request_id: string;
+  /** The User-Agent header, of which only the device is kept, where a session begins. */
+  user_agent?: string | undefined;
 }
 
 /** The events that leave a row. */
 export type AuditEvent =
   | UpstreamEvent
+  | PeopleEvent
   | {
       event: 'sign_in';
       sub: string | null;

@@ -16,7 +16,7 @@ export const BODY_LIMIT = 65_536;
 /** Who asks. The address is the peer's, or what a trusted proxy says it is. */
 export function requesterOf(request: FastifyRequest): Requester {
   const { ip, network } = peerOf(request);
-  return { ip, network, request_id: request.id };
+  return { ip, network, request_id: request.id, user_agent: request.headers['user-agent'] };
 }
 
 /** What the caller, or a proxy before us, calls the request; undefined for anything else that may stand there. */

@@ -20,6 +20,7 @@ export const endpoints = {
  */
 export const accountPages = {
   overview: '/account',
+  sessions: '/account/sessions',
 } as const;
 
 /** What a page of the account is called. */

@@ -11,6 +11,7 @@ import * as grants from '../store/grants.ts';
 import { bucketOf, drawHandle, handleFrom, newId, readHandle, sha256, type Handle } from '../protocol/handle.ts';
 import * as notices from '../store/logout-notices.ts';
 import * as store from '../store/sessions.ts';
+import { deviceOf } from '../protocol/user-agent.ts';
 
 export type { LiveSession } from '../store/sessions.ts';
 
@@ -125,7 +126,21 @@ export async function startSession(
         received,
       });
     }
-    const row = { ...key, ...of, sid, kind, sub, auth_time: now, amr, acr, created_at: now, seen_at: now, expires_at };
+    const where = { device: deviceOf(by.user_agent), network: by.network };
+    const row = {
+      ...key,
+      ...of,
+      ...where,
+      sid,
+      kind,
+      sub,
+      auth_time: now,
+      amr,
+      acr,
+      created_at: now,
+      seen_at: now,
+      expires_at,
+    };
     if (!(await store.insert(trx, row, password_changed_at))) {
       const received = 'an account that was disabled, or got another password, meanwhile';
       throw accessDenied('the account cannot sign in', { check: 'account', sub, received });

@@ -23,6 +23,8 @@ export interface SessionsTable {
   ended_at: Nullable<Date>;
   browser_hash: Nullable<Buffer>;
   salt: Nullable<Buffer>;
+  device: Nullable<string>;
+  network: Nullable<string>;
 }
 
 /** The browser that a session began in, and the salt its handle was derived with. */
@@ -31,7 +33,13 @@ export interface BrowserOrigin {
   salt: Buffer | null;
 }
 
-export type SessionRow = Omit<Selectable<SessionsTable>, keyof BrowserOrigin>;
+/** Where a session began, as its person is shown it. */
+export interface Place {
+  device: string | null;
+  network: string | null;
+}
+
+export type SessionRow = Omit<Selectable<SessionsTable>, keyof BrowserOrigin | keyof Place>;
 
 /** A live session, with what pages say of its person. */
 export interface LiveSession extends SessionRow {
@@ -72,7 +80,7 @@ export async function findLive(
  */
 export async function insert(
   trx: Trx,
-  session: Omit<SessionRow, 'ended_at'> & Partial<BrowserOrigin>,
+  session: Omit<SessionRow, 'ended_at'> & Partial<BrowserOrigin & Place>,
   password_changed_at: Date | null,
 ): Promise<boolean> {
   const { rows } = await sql`
@@ -82,11 +90,12 @@ export async function insert(
       where p.changed_at = ${password_changed_at}::timestamptz for share of p
     )
     insert into sessions (expires_bucket, hash, sid, kind, sub, auth_time, amr, acr, created_at, seen_at, expires_at,
-      browser_hash, salt)
+      browser_hash, salt, device, network)
     select ${session.expires_bucket}::int, ${session.hash}::bytea, ${session.sid}, ${session.kind}, sub,
       ${session.auth_time}::timestamptz, ${session.amr}::text[], ${session.acr}, ${session.created_at}::timestamptz,
       ${session.seen_at}::timestamptz, ${session.expires_at}::timestamptz,
-      ${session.browser_hash ?? null}::bytea, ${session.salt ?? null}::bytea
+      ${session.browser_hash ?? null}::bytea, ${session.salt ?? null}::bytea,
+      ${session.device ?? null}::text, ${session.network ?? null}::text
     from person where ${password_changed_at === null}::boolean or exists (select from proof)
     returning sid`.execute(trx);
   return rows.length > 0;
@@ -117,7 +126,7 @@ export async function unnamedSessionsOf(
 }
 
 /** A session as operators see it: the row that its sid has come to, and never the hash of a cookie. */
-export type ShownSession = Omit<SessionRow, 'hash' | 'expires_bucket'>;
+export type ShownSession = Omit<SessionRow, 'hash' | 'expires_bucket'> & Place;
 
 const SEEN = [
   'sid',
@@ -130,6 +139,8 @@ const SEEN = [
   'seen_at',
   'expires_at',
   'ended_at',
+  'device',
+  'network',
 ] as const;
 
 /** A session in any state, as long as it is kept. Of rows that carried one sid on, the last. */

@@ -163,6 +163,7 @@ export async function tour(
   await press('consent-device', '#device-submit');
   await press('device-done', '#consent-approve');
   await open('account', '/account');
+  await open('account-sessions', '/account/sessions');
   await open('error-redirect-uri', requested({ redirect_uri: 'https://elsewhere.example.test/' }));
   await open('error-client', requested({ client_id: 'nobody' }));
   await open('error-not-found', '/nowhere');

@@ -6,6 +6,7 @@ import { accountStyle } from './style.ts';
 /** What each page is called, and what it is for: a row a page. */
 const titles = {
   overview: { title: 'Your account', sentence: 'Who you are here, and the way to everything else' },
+  sessions: { title: 'Where you are signed in', sentence: 'Browsers and devices, and how to sign them out' },
 };
 export type AccountPageKey = keyof typeof titles;
 

@@ -3,6 +3,7 @@ import { hidden } from '../form.ts';
 import { html, type Html } from '../html.ts';
 import { plus } from '../icons.ts';
 import { accountButton } from '../select-account.ts';
+import { moment } from '../moment.ts';
 import { accountPage, waysOn, type AccountFrame } from './frame.ts';
 
 const sentences = {
@@ -73,11 +74,4 @@ export function overviewPage(props: OverviewPageProps): Html {
       </section>
       <div class="actions"><a class="button" id="account-logout" href="${logout_url}">${sentences.sign_out}</a></div>`,
   });
-}
-
-function moment(at: Date | string, lang = 'en-GB'): Html {
-  const time = typeof at === 'string' ? Date.parse(at) : at.getTime();
-  if (Number.isNaN(time)) return html`unknown`;
-  const format = new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
-  return html`${format.format(time)} UTC`;
 }

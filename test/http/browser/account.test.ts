@@ -50,3 +50,52 @@ test('a sign-in leads to pages of the account by their names only', async () => 
     expect(answer.headers.location).toBe('https://id.example.test/account');
   }
 });
+
+const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0';
+const sidsOn = (page: { body: string }): string[] =>
+  [...page.body.matchAll(/id="session-end-([\w-]+)"/g)].map(([, sid]) => sid!);
+
+test('/account/sessions shows each session with its device and network, and ends one or all others', async () => {
+  const eve = await aUser(at);
+  const here = await signIn(at, eve);
+  const there = new TestBrowser(at);
+  const login = await there.get('/login');
+  const fields = { username: eve.username, password: PASSWORD, form_token: formTokenOf(login) };
+  await there.post('/login', fields, { 'user-agent': `${FIREFOX} <script>` });
+  await signIn(at, eve);
+  const page = await here.get('/account/sessions');
+  expect(page.body).toContain('Firefox, Windows');
+  expect(page.body).toContain('127.0.0.0/24');
+  expect(page.body).toContain('An unknown device');
+  expect(page.body).not.toContain('Gecko');
+  expect(page.body.split('This one')).toHaveLength(2);
+  expect(sidsOn(page)).toHaveLength(2);
+
+  // Somebody else's session does not end by its sid.
+  const form_token = formTokenOf(page);
+  const stranger = await signIn(at, bob);
+  const theirs = formTokenOf(await stranger.get('/account/sessions'));
+  for (const end of [sidsOn(page)[0]!, '', '__proto__']) {
+    const answer = await stranger.post('/account/sessions', { form_token: theirs, end });
+    expect(answer.headers.location).toContain('done=gone');
+  }
+  expect(sidsOn(await here.get('/account/sessions'))).toHaveLength(2);
+  // Nor by a form of theirs, or of another page.
+  for (const forged of [theirs, formTokenOf(await here.get('/account')), '']) {
+    expect((await here.post('/account/sessions', { form_token: forged, others: 'end' })).statusCode).toBe(400);
+  }
+
+  const mine = (await sessionsOf(eve.sub)).find(({ sid }) => !sidsOn(page).includes(sid))!.sid;
+  const [first] = sidsOn(page);
+  expect((await here.post('/account/sessions', { form_token, end: first! })).headers.location).toContain('done=ended');
+  await here.post('/account/sessions', { form_token, others: 'end' });
+  expect((await sessionsOf(eve.sub)).map(({ sid }) => sid)).toEqual([mine]);
+  expect((await there.get('/account')).statusCode).toBe(302);
+  expect((await here.get('/account/sessions?done=others')).body).toContain('All other sessions have ended');
+  const events = await at.deps.db
+    .selectFrom('audit_events')
+    .select(['event', 'detail'])
+    .where('sub', '=', eve.sub)
+    .execute();
+  expect(events.map(({ event }) => event)).toEqual(expect.arrayContaining(['sign_out', 'other_sessions_ended']));
+});

@@ -2,6 +2,7 @@
 import { accountPages, type AccountPageName } from '../../../src/protocol/endpoint.ts';
 import type { AccountFrame } from '../../../src/views/account/frame.ts';
 import { overviewPage } from '../../../src/views/account/overview.ts';
+import { sessionsPage } from '../../../src/views/account/sessions.ts';
 import { frame, hostile } from './frame.ts';
 
 /** The frame of a page of the account, with the ways to all others. */
@@ -15,6 +16,14 @@ export const accountFrame = (name: AccountPageName): AccountFrame => ({
 });
 
 const ada = { name: 'Ada Lovelace', email: 'ada@example.test' };
+const session = {
+  kind: 'browser' as const,
+  program: 'Firefox',
+  system: 'Windows',
+  network: '192.0.2.0/24',
+  auth_time: '2025-11-20T19:23:00Z',
+  seen_at: '2025-11-21T07:02:00Z',
+};
 const form = { action: '/account', form_token: 'form-token' };
 
 export const accountSamples = {
@@ -37,5 +46,25 @@ export const accountSamples = {
     logout_url: 'javascript:alert(10)',
     others: [{ sub: hostile, name: hostile, email: hostile }],
     login_url: 'javascript:alert(13)',
+  }),
+  'account-sessions': sessionsPage({
+    ...form,
+    frame: accountFrame('sessions'),
+    current: 's1',
+    logout_url: '/logout',
+    done: 'ended',
+    sessions: [
+      { ...session, sid: 's2', program: '', system: 'Linux', network: null },
+      { ...session, sid: 's1' },
+      { ...session, sid: 's3', kind: 'login', program: 'curl', system: '' },
+    ],
+  }),
+  'account-sessions-hostile': sessionsPage({
+    ...form,
+    frame: accountFrame('sessions'),
+    current: '',
+    logout_url: 'javascript:alert(14)',
+    done: hostile,
+    sessions: [{ ...session, sid: hostile, program: hostile, system: hostile, network: hostile, seen_at: hostile }],
   }),
 };

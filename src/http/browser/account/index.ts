@@ -3,10 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import type { AccountPageName } from '../../../protocol/endpoint.ts';
 import type { Context } from '../context.ts';
 import { overview } from './overview.ts';
+import { sessions } from './sessions.ts';
 
 /** The door of each page. */
 const doors: Record<AccountPageName, (app: FastifyInstance, context: Context) => void> = {
   overview,
+  sessions,
 };
 
 export function account(app: FastifyInstance, context: Context): void {
