@@ -10,6 +10,7 @@ import { append, type AuditRow } from '../store/audit-log.ts';
 import type { Db, Trx } from '../store/postgres/db.ts';
 import type { Change } from './change.ts';
 import type { UpstreamEvent } from './upstream.ts';
+import type { PasskeyEvent } from './passkeys.ts';
 import type { PeopleEvent } from './people.ts';
 
 /** Who asked, as far as the door can tell. */
@@ -24,6 +25,7 @@ export interface Requester {
 
 /** The events that leave a row. */
 export type AuditEvent =
+  | PasskeyEvent
   | UpstreamEvent
   | PeopleEvent
   | {

@@ -14,7 +14,8 @@ import {
 import type { Random } from '../protocol/handle.ts';
 
 /** One derived key for each use, so that nothing made for one is good for another. */
-type Purpose = 'private-key' | 'form' | 'device' | 'retry' | 'demo' | 'cursor' | 'typed-name' | 'request' | 'session';
+type Purpose =
+  'private-key' | 'form' | 'device' | 'retry' | 'demo' | 'cursor' | 'typed-name' | 'request' | 'session' | 'challenge';
 
 export interface Secrets {
   /** Encrypts under the first key. The label is bound in: a sealed value cannot stand in for another. */
@@ -53,6 +54,7 @@ export function createSecrets(keys: readonly string[], random: Random): Secrets 
         'typed-name': derive('typed-name'),
         request: derive('request'),
         session: derive('session'),
+        challenge: derive('challenge'),
       } satisfies Record<Purpose, KeyObject>,
     };
   });

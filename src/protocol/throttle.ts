@@ -37,6 +37,8 @@ export const CLIENT_SECRET_POLICY: ThrottlePolicy = { free: 20, first: 1, longes
 /** Guesses of a user code (RFC 8628 §5.1), per browser, and per network for those that throw their cookies away. */
 export const USER_CODE_POLICY: ThrottlePolicy = { free: 5, first: 1, longest: 900 };
 export const USER_CODE_NETWORK_POLICY: ThrottlePolicy = { free: 30, first: 1, longest: 300 };
+/** Passkeys that could not be verified, per network: nothing of them can be guessed, but each costs a signature. */
+export const PASSKEY_NETWORK_POLICY: ThrottlePolicy = { free: 30, first: 1, longest: 300 };
 /** Seconds without failure after which a count has faded. */
 export const FADES_AFTER = DAY;
 

@@ -19,6 +19,7 @@ import type { InitialAccessTokensTable } from '../initial-access-tokens.ts';
 import type { InteractionsTable } from '../interactions.ts';
 import type { SigningKeysTable } from '../keys.ts';
 import type { LogoutNoticesTable } from '../logout-notices.ts';
+import type { PasskeyPeopleTable, PasskeysTable } from '../passkeys.ts';
 import type { PushedRequestsTable } from '../pushed-requests.ts';
 import type { RefreshTokensTable } from '../refresh-tokens.ts';
 import type { RefusalsTable } from '../refusals.ts';
@@ -49,6 +50,8 @@ export interface Database {
   role_users: RoleUsersTable;
   role_groups: RoleGroupsTable;
   password_credentials: PasswordCredentialsTable;
+  passkey_people: PasskeyPeopleTable;
+  passkeys: PasskeysTable;
   failures: FailuresTable;
   sessions: SessionsTable;
   interactions: InteractionsTable;

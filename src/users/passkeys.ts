@@ -1,0 +1,199 @@
+/** Passkeys of people: made, used, renamed and removed. What an authenticator has to show is in factors/passkey.ts. */
+import type { Deps } from '../deps.ts';
+import { record, type Actor, type Requester } from '../events/index.ts';
+import { newId } from '../protocol/handle.ts';
+import { invalidRequest, OAuthError, tooManyRequests } from '../protocol/error.ts';
+import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
+import { blockedUntil, FADES_AFTER, PASSKEY_NETWORK_POLICY } from '../protocol/throttle.ts';
+import { readAssertion, readAttestation, type Assertion } from '../protocol/webauthn.ts';
+import * as failures from '../store/failures.ts';
+import * as store from '../store/passkeys.ts';
+import { transact, type Trx } from '../store/postgres/db.ts';
+import * as users from '../store/users.ts';
+import {
+  readChallenge,
+  refusedPasskey,
+  spendChallenge,
+  UnknownPasskey,
+  verifyCreation,
+  verifyUse,
+  type Answered,
+  type ChallengeBinding,
+} from './factors/passkey.ts';
+import { defaultName } from './passkey-names.ts';
+
+type Needs = Pick<Deps, 'clock' | 'config' | 'db' | 'secrets'>;
+
+/** Most passkeys that a person has: a browser is told of all of them. */
+export const MAX_PASSKEYS = 25;
+/** Most characters of a passkey's name. */
+export const MAX_NAME = 64;
+
+/** A passkey that was used, and how. */
+export interface UsedPasskey {
+  passkey: store.PasskeyOf;
+  user_verified: boolean;
+}
+
+/** What is asked of a passkey that is used. */
+export interface Use {
+  /** What the browser sent, as JSON. */
+  answer: string | undefined;
+  challenge: ChallengeBinding;
+  user_verification: 'required' | 'preferred';
+  /** The person it has to be of, where that is known. */
+  sub?: string | undefined;
+}
+
+/**
+ * Uses a passkey: everything is verified, then one transaction spends the challenge and notes the use.
+ * @throws OAuthError invalid_credentials, invalid_request, too_many_requests
+ */
+export async function usePasskey(deps: Needs, use: Use, by: Requester): Promise<UsedPasskey> {
+  const now = deps.clock();
+  const [since, lane] = [secondsAfter(now, -FADES_AFTER), `passkey:${by.network}`];
+  const lanes = [{ key: lane, policy: PASSKEY_NETWORK_POLICY }];
+  const failed = await failures.read(deps.db, [lane], since);
+  const until = blockedUntil(failed, lanes, now);
+  if (until) {
+    throw tooManyRequests('too many failed attempts, wait and try again', {
+      retry_after: Math.max(1, secondsUntil(until, now)),
+      check: 'sign_in_attempts',
+      expected: `a pause until ${until.toISOString()}`,
+      received: `passkeys that failed before from this network: ${failed.get(lane)?.count ?? 0}`,
+    });
+  }
+  try {
+    return await verifiedUse(deps, use, by, now);
+  } catch (error) {
+    if (error instanceof OAuthError && error.error === 'invalid_credentials') {
+      await failures.count(deps.db, [lane], now, since);
+    }
+    throw error;
+  }
+}
+
+async function verifiedUse(
+  deps: Needs,
+  { answer, challenge, user_verification, sub }: Use,
+  by: Requester,
+  now: Date,
+): Promise<UsedPasskey> {
+  const assertion = readAssertion(answer);
+  if (!assertion) throw refusedPasskey('nothing that a browser sends of a passkey');
+  const answered = readChallenge(deps, assertion.response.clientDataJSON, challenge, now);
+  const passkey = await findUsed(deps, assertion);
+  const used = await verifyUse(deps, passkey, assertion, answered, { user_verification });
+  if (passkey.disabled_at !== null) throw refusedPasskey('a passkey of a disabled account', passkey.sub);
+  if (sub !== undefined && sub !== passkey.sub) throw refusedPasskey('the passkey of another account', passkey.sub);
+  await noteUse(deps, passkey, used, answered, by, now);
+  return { passkey, user_verified: used.user_verified };
+}
+
+/** The passkey that an assertion names, whose handle it has to tell if it tells one (§7.2). */
+async function findUsed({ db }: Pick<Needs, 'db'>, { id, response }: Assertion): Promise<store.PasskeyOf> {
+  const handle = response.userHandle ? Buffer.from(response.userHandle, 'base64url') : undefined;
+  const passkey = await store.findWithPerson(db, Buffer.from(id, 'base64url'));
+  if (!passkey) throw new UnknownPasskey(id, handle !== undefined && (await store.isUserHandle(db, handle)));
+  if (handle && !handle.equals(passkey.user_handle)) {
+    throw refusedPasskey('the handle of another person than the passkey is of', passkey.sub);
+  }
+  return passkey;
+}
+
+async function noteUse(
+  { db }: Pick<Needs, 'db'>,
+  { credential_id, passkey_id, sub }: store.Passkey,
+  { sign_count, backed_up }: { sign_count: number; backed_up: boolean },
+  answered: Answered,
+  by: Requester,
+  now: Date,
+): Promise<void> {
+  await transact(db, async (trx) => {
+    await spendChallenge(trx, answered);
+    if (await store.use(trx, { credential_id, sub, sign_count, backed_up }, now)) return;
+    const present = (await store.allOf(trx, sub)).find((one) => one.passkey_id === passkey_id);
+    if (!present) throw new UnknownPasskey(credential_id.toString('base64url'), true);
+    const detail = { passkey_id, stored: present.sign_count, received: sign_count };
+    await record(trx, { event: 'passkey_count_went_back', sub, detail }, by, now);
+    throw new OAuthError('invalid_credentials', 'the passkey could not be verified', {
+      check: 'passkey_count',
+      expected: `a count beyond ${present.sign_count}`,
+      received: String(sign_count),
+      sub,
+    });
+  });
+}
+
+/** What is asked for a new passkey. */
+export interface Creation {
+  sub: string;
+  /** What the browser sent, as JSON. */
+  answer: string | undefined;
+  challenge: ChallengeBinding;
+  /** What the person calls it; empty for a name that says what it is. */
+  name: string;
+}
+
+/**
+ * Registers a new passkey. @throws OAuthError invalid_credentials, invalid_request: also where the authenticator's credential is
+ * registered already, whosever it is
+ */
+export async function createPasskey(
+  deps: Needs & Pick<Deps, 'random'>,
+  { sub, answer, challenge, name }: Creation,
+  by: Requester,
+  now: Date,
+): Promise<store.Passkey> {
+  const attestation = readAttestation(answer);
+  if (!attestation) throw refusedPasskey('nothing that a browser sends of a new passkey', sub);
+  const answered = readChallenge(deps, attestation.response.clientDataJSON, challenge, now);
+  const made = await verifyCreation(deps, attestation, answered);
+  return transact(deps.db, async (trx) => {
+    await spendChallenge(trx, answered);
+    // One after the other, and none for an account that goes at this moment.
+    if (!(await users.findLocked(trx, sub))) throw refusedPasskey('an account that is gone', sub);
+    const present = await store.allOf(trx, sub);
+    if (present.length >= MAX_PASSKEYS) {
+      throw invalidRequest(`an account has at most ${MAX_PASSKEYS} passkeys`, { check: 'passkey', sub });
+    }
+    const passkey = {
+      ...made,
+      sub,
+      passkey_id: newId(deps.random, 9),
+      name: nameOf(name) || defaultName(made, present),
+      created_at: now,
+      last_used_at: null,
+    };
+    if (!(await store.insert(trx, passkey))) throw refusedPasskey('a credential that is registered already', sub);
+    const { passkey_id, aaguid } = passkey;
+    await record(trx, { event: 'passkey_created', sub, detail: { passkey_id, aaguid } }, by, now);
+    return passkey;
+  });
+}
+
+/** A name as it is kept: one line, without what cannot be seen. */
+const nameOf = (name: string): string =>
+  [...name.replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ').trim()].slice(0, MAX_NAME).join('');
+
+/** Renames a passkey. False when the person has none of that id, or the name is empty. */
+export async function renamePasskey(
+  trx: Trx,
+  sub: string,
+  passkey_id: string,
+  name: string,
+  by: Actor,
+  now: Date,
+): Promise<boolean> {
+  const kept = nameOf(name);
+  if (kept === '' || !(await store.rename(trx, sub, passkey_id, kept))) return false;
+  await record(trx, { event: 'passkey_renamed', sub, detail: { passkey_id } }, by, now);
+  return true;
+}
+
+/** Removes a passkey. False when the person has none of that id. What ends with it is the caller's to say. */
+export async function removePasskey(trx: Trx, sub: string, passkey_id: string, by: Actor, now: Date): Promise<boolean> {
+  if (!(await users.findLocked(trx, sub)) || !(await store.remove(trx, sub, passkey_id))) return false;
+  await record(trx, { event: 'passkey_deleted', sub, detail: { passkey_id } }, by, now);
+  return true;
+}
