@@ -3,6 +3,7 @@
  * it is run again. Each reads raw parameters and the client, and returns its part of the checked request.
  */
 import type { Deps } from '../deps.ts';
+import { lookUp } from '../languages/index.ts';
 import { readContexts, requestedAcr, valuesOf } from '../protocol/acr.ts';
 import {
   LIMITS,
@@ -73,6 +74,7 @@ export const checks = {
   claims: { check: claims, at: BY_BROWSER, again: true },
   nonce: { check: nonce, at: BY_BROWSER },
   login_hint: { check: login_hint, at: BY_BROWSER },
+  ui_locales: { check: ui_locales, at: BY_BROWSER },
   id_token_hint: { check: id_token_hint, at: BY_BROWSER },
 } as const satisfies Partial<Record<CheckName, Row>>;
 
@@ -252,6 +254,13 @@ function nonce({ get }: CheckContext): Part {
 
 function login_hint({ get }: CheckContext): Part {
   return { login_hint: get('login_hint') };
+}
+
+// Never an error: what is not spoken here is passed over. One language is kept, the one that the pages will have.
+function ui_locales({ parameters }: CheckContext): Part {
+  const sent = parameters['ui_locales'];
+  const language = typeof sent === 'string' ? lookUp(sent.slice(0, 1000).split(' ').filter(Boolean)) : undefined;
+  return { ui_locales: language && [language] };
 }
 
 async function id_token_hint({ get, client, deps, now }: CheckContext): Promise<Part> {

@@ -1,8 +1,11 @@
 /** How a page is sent: with the policy that lets nothing else run in it. */
 import type { FastifyReply } from 'fastify';
 import type { Deps } from '../deps.ts';
+import { DEFAULT_LANGUAGE } from '../languages/index.ts';
+import { pages } from '../protocol/endpoint.ts';
 import type { Html } from '../views/html.ts';
 import type { Frame } from '../views/layout.ts';
+import { languageOf } from './language.ts';
 
 /** What a page's answer differs in. */
 export interface PageOptions {
@@ -11,6 +14,8 @@ export interface PageOptions {
   formAction?: 'self';
   /** Origins whose pages this one frames. */
   frames?: readonly string[];
+  /** A page for those who run or build things, which is in English. */
+  english?: boolean;
 }
 
 // RFC 9700 §4.16: nothing but our own nonce runs or styles, nobody frames, nothing is fetched from elsewhere.
@@ -21,16 +26,23 @@ export function sendPage(
   { deps }: { deps: Pick<Deps, 'config' | 'random'> },
   reply: FastifyReply,
   render: (frame: Frame) => Html,
-  { status = 200, formAction, frames = [] }: PageOptions = {},
+  { status = 200, formAction, frames = [], english = false }: PageOptions = {},
 ): FastifyReply {
   const nonce = deps.random(16).toString('base64url');
   const scripts = `script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'nonce-${nonce}'`;
   const forms = formAction === 'self' ? "; form-action 'self'" : '';
   const framed = frames.length > 0 ? `; frame-src ${[...new Set(frames)].join(' ')}` : '';
-  const frame = { nonce, issuer: deps.config.ISSUER, dev: deps.config.mode === 'dev' };
+  const { ISSUER: issuer, mode } = deps.config;
+  const lang = english ? DEFAULT_LANGUAGE : languageOf(reply.request);
+  // The path with its query, as it was asked for: below it the switch comes back.
+  const choice = english ? undefined : { action: issuer + pages.language, return_to: reply.request.url };
+  const frame: Frame = { nonce, issuer, lang, dev: mode === 'dev', choice };
+  // No cache keeps a page (`no-store`); these say to others what the page depends on.
+  if (!english) reply.header('vary', 'accept-language, cookie');
   return reply
     .code(status)
     .header('content-security-policy', `default-src 'none'; ${scripts}; ${POLICY}${forms}${framed}`)
     .header('content-type', 'text/html; charset=utf-8')
+    .header('content-language', lang)
     .send(String(render(frame)));
 }

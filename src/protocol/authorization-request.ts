@@ -36,6 +36,8 @@ interface Requested {
   /** Seconds. */
   max_age?: number | undefined;
   login_hint?: string | undefined;
+  /** Languages for the pages, the most wanted first. */
+  ui_locales?: string[] | undefined;
   /** The person an id_token_hint named, as this client is told. */
   hinted_sub?: string | undefined;
   /** Was that ID token another client's? */

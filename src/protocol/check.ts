@@ -41,6 +41,7 @@ export const CHECKS = {
   claims: 'OpenID Connect Core §5.5',
   nonce: 'OpenID Connect Core §3.1.2.1',
   login_hint: 'OpenID Connect Core §3.1.2.1',
+  ui_locales: 'OpenID Connect Core §3.1.2.1',
   id_token_hint: 'OpenID Connect Core §3.1.2.1',
   person: 'OpenID Connect Core §3.1.2.6',
   consent: 'RFC 6749 §4.1.2.1',

@@ -35,6 +35,7 @@ export const pages = {
   login: '/login',
   account: accountPages.overview,
   device: '/device',
+  language: '/language',
   device_done: '/device/done',
   logout_done: '/logout/done',
   initiate: '/initiate',

@@ -46,6 +46,7 @@ export interface LiveSession extends SessionRow {
   username: string;
   email: string | null;
   name: string | null;
+  locale: string | null;
 }
 
 /**
@@ -63,7 +64,8 @@ export async function findLive(
     db,
     prepared<LiveSession>`
       select s.expires_bucket, s.hash, s.sid, s.kind, s.sub, s.auth_time, s.amr, s.acr, s.created_at, s.seen_at,
-        s.expires_at, s.ended_at, u.username, u.email, u.claims ->> 'name' as name
+        s.expires_at, s.ended_at, u.username, u.email, u.claims ->> 'name' as name,
+        u.claims ->> 'locale' as locale
       from sessions s join users u on u.sub = s.sub
       where s.expires_bucket = any(${keys.map(({ expires_bucket }) => expires_bucket)}::int[])
         and s.hash = any(${keys.map(({ hash }) => hash)}::bytea[])

@@ -16,11 +16,11 @@ export type DevicePageProps = {
 /** Where a person types the code that a device shows. */
 export function devicePage({ frame, action, form_token, user_code, problem, request_id }: DevicePageProps): Html {
   return page(frame, {
-    title: titled('Connect a device', problem),
+    title: titled(frame, 'Connect a device', problem),
     heading: 'Connect a device',
     lead: 'Enter the code that your device shows.',
     body: html`
-      ${problemSummary(problem, 'user_code')}
+      ${problemSummary(frame, problem, 'user_code')}
       <form method="post" action="${action}">
         ${hidden({ form_token })}
         <div class="field">
@@ -45,7 +45,7 @@ export function devicePage({ frame, action, form_token, user_code, problem, requ
           <button class="button strong" id="device-submit">Continue</button>
         </div>
       </form>
-      ${problemDetails(request_id)}
+      ${problemDetails(frame, request_id)}
     `,
   });
 }

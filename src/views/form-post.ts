@@ -22,6 +22,7 @@ export function formPostPage({ frame, action, fields }: FormPostProps): Html {
     heading: 'One moment',
     lead: html`You are on your way to <b>${host}</b>.`,
     scripts: [submitForm],
+    fleeting: true,
     body: html`<form id="form-post" method="post" action="${action}">
       ${hidden(fields)}
       <button class="button strong">Continue ${onward}</button>

@@ -1,27 +1,28 @@
 /** The pieces that forms share. */
 import { html, type Html } from './html.ts';
+import type { Frame } from './layout.ts';
+import { frameSentences } from './sentences/frame.ts';
 
-export const hidden = (fields: Record<string, string>): Html =>
-  html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}`;
+export { hidden } from './hidden.ts';
 
 /** The contract: a form shown again with a problem says so in its title. */
-export const titled = (title: string, problem: string | undefined): string =>
-  problem === undefined ? title : `Error: ${title}`;
+export const titled = ({ lang }: Frame, title: string, problem: string | undefined): string =>
+  problem === undefined ? title : frameSentences(lang).error_title({ title });
 
 /** On top of a form, a link to the field it is about. All browsers since 2023 focus it, without a script of ours. */
-export const problemSummary = (problem: string | undefined, field: string): Html | false =>
+export const problemSummary = ({ lang }: Frame, problem: string | undefined, field: string): Html | false =>
   problem !== undefined &&
   html`<div class="note problem" id="problem" role="alert" tabindex="-1" autofocus>
-    <h2>There is a problem</h2>
+    <h2>${frameSentences(lang).problem}</h2>
     <a href="#${field}">${problem}</a>
   </div>`;
 
 /** Below the form: what to tell those who run the server, who can look it up (`postern explain`). */
-export const problemDetails = (request_id: string | undefined): Html | false =>
+export const problemDetails = ({ lang }: Frame, request_id: string | undefined): Html | false =>
   request_id !== undefined &&
   html`<details class="small">
-    <summary>Details for support</summary>
-    <p class="muted">Request id: <code>${request_id}</code></p>
+    <summary>${frameSentences(lang).support}</summary>
+    <p class="muted">${frameSentences(lang).request_id}: <code>${request_id}</code></p>
   </details>`;
 
 /** The same words beside the field. */

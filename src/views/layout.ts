@@ -1,10 +1,21 @@
 /** The frame around every page: one column, the mark, a heading that names the task, and whose server this is. */
+import { directionOf, LANGUAGES, languages, type Language } from '../languages/index.ts';
 import { plain, type ClientView } from './client.ts';
+import { hidden } from './hidden.ts';
 import { html, type Html, type Interpolation } from './html.ts';
 import { mark } from './icons.ts';
+import { frameSentences } from './sentences/frame.ts';
 import { stylesheet } from './style.ts';
 
-export type Frame = { nonce: string; issuer: string; lang?: string | undefined; dev?: boolean | undefined };
+export type Frame = {
+  nonce: string;
+  issuer: string;
+  /** What the page is written in: `someSentences(frame.lang)` is what it says. */
+  lang: Language;
+  dev?: boolean | undefined;
+  /** Where another language is chosen, and the page that this leads back to. */
+  choice?: { action: string; return_to: string } | undefined;
+};
 
 export type Parts = {
   title: string;
@@ -19,6 +30,8 @@ export type Parts = {
   wide?: boolean;
   /** Where the page goes on by itself, once it and its frames are loaded. */
   onward?: string | undefined;
+  /** It leaves by itself at once: there is nothing to read in another language. */
+  fleeting?: boolean;
 };
 
 // The mark again, in colours that do on light and dark tabs; a constant, so that no page asks for /favicon.ico.
@@ -33,9 +46,9 @@ export function issuerName(issuer: string): string {
   return url === null ? plain(issuer) : url.host + url.pathname.replace(/\/$/, '');
 }
 
-const outward = (href: string | undefined, text: string) =>
+const outward = (href: string | undefined, text: string, new_tab: string) =>
   href !== undefined &&
-  html`<a href="${href}" target="_blank" rel="noopener noreferrer">${text}<span class="hush"> (new tab)</span></a>`;
+  html`<a href="${href}" target="_blank" rel="noopener noreferrer">${text}<span class="hush"> ${new_tab}</span></a>`;
 
 // Beside the mark, which says whose page this is. The name stands below: to a screen reader the picture adds nothing.
 const logo = ({ issuer }: Frame, hash: string): Html =>
@@ -43,10 +56,11 @@ const logo = ({ issuer }: Frame, hash: string): Html =>
 
 export function page(
   frame: Frame,
-  { title, heading, lead, body, client, scripts = [], style, wide = false, onward }: Parts,
+  { title, heading, lead, body, client, scripts = [], style, wide = false, onward, fleeting = false }: Parts,
 ): Html {
+  const t = frameSentences(frame.lang);
   return html`<!doctype html>
-    <html lang="${frame.lang ?? 'en'}">
+    <html lang="${frame.lang}" dir="${directionOf(frame.lang)}">
       <head>
         <meta charset="utf-8" />
         <title>${title}</title>
@@ -69,8 +83,8 @@ export function page(
         </main>
         <footer>
           <span>${issuerName(frame.issuer)}</span>
-          ${outward(client?.policy_uri, 'Privacy policy')} ${outward(client?.tos_uri, 'Terms of service')}
-          ${frame.dev === true && html`<span>Development</span>`}
+          ${outward(client?.policy_uri, t.privacy, t.new_tab)} ${outward(client?.tos_uri, t.terms, t.new_tab)}
+          ${frame.dev === true && html`<span lang="en">Development</span>`} ${!fleeting && languageSwitch(frame)}
         </footer>
         ${
           scripts.length > 0 &&
@@ -80,4 +94,18 @@ export function page(
         }
       </body>
     </html>`;
+}
+
+/** A form by itself, which works without JavaScript. Each language stands there as it calls itself. */
+function languageSwitch({ choice, lang }: Frame): Html | undefined {
+  if (choice === undefined) return undefined;
+  const t = frameSentences(lang);
+  return html`<form class="choice" method="post" action="${choice.action}">
+    ${hidden({ return_to: choice.return_to })}
+    <label class="hush" for="language">${t.language}</label>
+    <select id="language" name="language">
+      ${languages.map((each) => html`<option value="${each}" lang="${each}" ${each === lang && html` selected`}>${LANGUAGES[each]}</option>`)}
+    </select>
+    <button id="language-submit" class="button quiet">${t.switch_language}</button>
+  </form>`;
 }

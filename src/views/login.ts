@@ -2,6 +2,8 @@ import { clientName, named, namedClient, plain, who, type ClientView } from './c
 import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
+import { frameSentences } from './sentences/frame.ts';
+import { loginSentences } from './sentences/login.ts';
 import { revealPassword, sendOnce } from './script.ts';
 
 export type LoginPageProps = {
@@ -26,18 +28,20 @@ export type LoginPageProps = {
 export function loginPage(props: LoginPageProps): Html {
   const { frame, action, form_token, client, username, fixed_account, problem, cancel, reason } = props;
   const field = fixed_account !== undefined || username !== '' ? 'password' : 'username';
+  const t = loginSentences(frame.lang);
+  const common = frameSentences(frame.lang);
   const about = (name: string) => (name === field ? problem : undefined);
   const focus = (name: string) => problem === undefined && name === field && html` autofocus`;
 
   return page(frame, {
-    title: titled(client ? `Sign in to ${clientName(client)}` : 'Sign in', problem),
-    heading: fixed_account ? 'Confirm it’s you' : client ? html`Sign in to ${namedClient(client)}` : 'Sign in',
-    lead: reason ?? (fixed_account && client ? html`to go on to ${namedClient(client)}` : client?.client_host),
+    title: titled(frame, client ? t.title_client({ client: clientName(client) }) : t.title, problem),
+    heading: fixed_account ? t.confirm : client ? t.title_client({ client: namedClient(client) }) : t.title,
+    lead: reason ?? (fixed_account && client ? t.to_go_on({ client: namedClient(client) }) : client?.client_host),
     client,
     scripts: [revealPassword, sendOnce],
     body: html`
-      ${problemSummary(problem, field)}
-      ${fixed_account && who(fixed_account, switchLink(fixed_account, props.switch_url))}
+      ${problemSummary(frame, problem, field)}
+      ${fixed_account && who(fixed_account, switchLink(t, fixed_account, props.switch_url))}
       <form method="post" action="${action}">
         ${hidden({ form_token })}
         ${
@@ -53,7 +57,7 @@ export function loginPage(props: LoginPageProps): Html {
                 aria-hidden="true"
               />`
             : html`<div class="field">
-                <label for="username">Email or username</label>
+                <label for="username">${t.username}</label>
                 ${problemAt(about('username'), 'username')}
                 <input
                   id="username"
@@ -67,7 +71,7 @@ export function loginPage(props: LoginPageProps): Html {
               </div>`
         }
         <div class="field">
-          <label for="password">Password</label>
+          <label for="password">${t.password}</label>
           ${problemAt(about('password'), 'password')}
           <div class="slot">
             <input
@@ -75,29 +79,29 @@ export function loginPage(props: LoginPageProps): Html {
               name="password"
               type="password"
               autocomplete="current-password"
-              data-show="Show"
-              data-hide="Hide"
+              data-show="${common.show}"
+              data-hide="${common.hide}"
               required${problemAttributes(about('password'), 'password')}${focus('password')}
             />
           </div>
         </div>
         <div class="actions">
           <button class="button strong" id="login-submit" name="action" value="login">
-            ${fixed_account ? 'Continue' : 'Sign in'}
+            ${fixed_account ? common.continue : t.title}
           </button>
           ${
             cancel &&
             html`<button class="button quiet" id="login-cancel" name="action" value="cancel" formnovalidate>
-              Cancel
+              ${common.cancel}
             </button>`
           }
         </div>
       </form>
-      ${problemDetails(props.request_id)}
+      ${problemDetails(frame, props.request_id)}
     `,
   });
 }
 
-const switchLink = (account: { name: string }, url: string | undefined) =>
+const switchLink = (t: ReturnType<typeof loginSentences>, account: { name: string }, url: string | undefined) =>
   url !== undefined &&
-  html`<a href="${url}">Not ${named(plain(account.name).split(' ')[0] ?? '')}? Use another account</a>`;
+  html`<a href="${url}">${t.not_you({ name: named(plain(account.name).split(' ')[0] ?? '') })}</a>`;

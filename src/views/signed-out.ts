@@ -32,6 +32,7 @@ export function signedOutPage(props: SignedOutPageProps): Html {
         ? html`You are signed out of ${issuerName(frame.issuer)} in this browser.`
         : html`You are signed out of ${issuerName(frame.issuer)}. ${people(others)} still signed in in this browser.`,
     client,
+    fleeting: by_itself,
     onward: by_itself ? return_url : undefined,
     scripts: by_itself ? [leaveAfterFrames] : [],
     body: html`

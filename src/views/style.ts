@@ -76,6 +76,9 @@ pre{margin:0;padding:1rem;overflow:auto;overflow-wrap:normal;border-radius:0 0 .
 .copy{flex:none;width:auto;min-height:2.75rem;padding:.25rem .75rem;font-size:.875rem}figure .copy{position:absolute;top:0;inset-inline-end:0;border-color:transparent;background:none;color:var(--link)}
 .cols{display:grid;gap:1.5rem 2rem;grid-template-columns:repeat(auto-fit,minmax(min(24rem,100%),1fr))}.cols>*{min-width:0;align-self:start}
 footer{display:flex;flex-wrap:wrap;justify-content:center;gap:0 1.25rem;width:100%;max-width:26rem;margin-top:auto;padding:1rem 0 1.25rem;color:var(--muted);font-size:.875rem}
+select{max-width:100%;min-height:2.75rem;padding:.25rem .5rem;border:1px solid var(--edge);border-radius:.5rem;background:var(--panel);color:var(--ink);font:inherit}
+.choice{gap:.25rem}.choice .button{width:auto;min-height:2.75rem;padding:.25rem .625rem;margin:0}
+[dir=rtl] .forth{transform:scaleX(-1)}
 footer>*{display:inline-flex;align-items:center;min-height:2.75rem}footer a{color:inherit}
 @media (prefers-reduced-motion:no-preference){.button{transition:background-color .12s,border-color .12s}}
 @media (forced-colors:active){.wall{fill:CanvasText}.lamp{fill:Canvas}.strong,.new,.face{border:1px solid}.strong{border-width:3px}}

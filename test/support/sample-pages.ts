@@ -1,19 +1,21 @@
 /** Every page with props as they come in life, and with the worst that strangers may put in them. */
-import { adminDocsPage } from '../../src/views/admin-docs.ts';
 import type { ClientView } from '../../src/views/client.ts';
 import { consentPage } from '../../src/views/consent.ts';
-import { demoPage } from '../../src/views/demo.ts';
 import { errorPage } from '../../src/views/error.ts';
 import { formPostPage } from '../../src/views/form-post.ts';
 import type { Html } from '../../src/views/html.ts';
+import type { Frame } from '../../src/views/layout.ts';
 import { loginPage } from '../../src/views/login.ts';
 import { logoutPage } from '../../src/views/logout.ts';
+import { loginSentences } from '../../src/views/sentences/login.ts';
 import { selectAccountPage } from '../../src/views/select-account.ts';
 import { signedOutPage } from '../../src/views/signed-out.ts';
 import { accountSamples } from './sample-pages/account.ts';
-import { frame, hostile, nonce } from './sample-pages/frame.ts';
+import { developerSamples } from './sample-pages/developers.ts';
+import { frame as english, hostile, nonce } from './sample-pages/frame.ts';
 
-export { frame, hostile };
+export { hostile };
+export const frame = english;
 
 /** As http sends them. */
 const pageHeaders = {
@@ -56,277 +58,195 @@ const hostileClient: ClientView = {
   registered_by: 'self',
 };
 
-const ada = { sub: 'ada', name: 'Ada Lovelace', email: 'ada@example.test' };
-const form = { frame, form_token: 'form-token' };
-const login = { ...form, action: '/interaction/1/login', username: '', cancel: true };
-const consent = {
-  ...form,
-  action: '/interaction/1/consent',
-  client: notes,
-  person: ada,
-  switch_url: '/interaction/1/select-account',
-  redirect_origin: 'https://notes.example.test',
-  scopes: [
-    { name: 'openid', description: 'Know that you are you', group: 'identity' as const, is_new: false },
-    { name: 'profile', description: 'See your name and picture', group: 'identity' as const, is_new: false },
-    { name: 'email', description: 'See your e-mail address', group: 'identity' as const, is_new: true },
-    { name: 'notes:read', description: 'Read your notes', group: 'access' as const, is_new: false },
-    { name: 'notes:write', description: 'Write, change and delete your notes', group: 'access' as const, is_new: true },
-    { name: 'urn:notes:archive', description: null, group: 'access' as const, is_new: true },
-    { name: 'offline_access', description: 'Until you withdraw it', group: 'offline' as const, is_new: true },
-  ],
-  resource: ['https://notes.example.test'],
-};
-const error = {
-  frame,
-  error: 'invalid_request',
-  error_description: 'redirect_uri is not one of those registered for this client',
-  request_id: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
-};
-const id_token_claims = {
-  iss: 'http://localhost:3000',
-  sub: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
-  aud: 'demo-web',
-  exp: 1763669000,
-  iat: 1763665400,
-  auth_time: 1763665390,
-  nonce: 'n-0S6_WzA2Mj',
-  amr: ['pwd'],
-  sid: '5f8e2b1c',
-  at_hash: '77QmUPtjPfzWtF2AnpK9RQ',
-  name: 'Ada Lovelace',
-  email: 'ada@example.test',
-  email_verified: true,
-};
-const demo = {
-  frame: { ...frame, issuer: 'http://localhost:3000', dev: true },
-  id_token_claims,
-  access_token_claims: {
-    iss: 'http://localhost:3000',
-    sub: id_token_claims.sub,
-    aud: 'http://localhost:3000/userinfo',
-    client_id: 'demo-web',
-    scope: 'openid profile email offline_access',
-    exp: 1763666000,
-    iat: 1763665400,
-    jti: 'pQ8Zl2w',
-  },
-  token_response: { access_token: 'eyJhbGciOi…', token_type: 'Bearer', expires_in: 600, id_token: 'eyJhbGciOi…' },
-  userinfo: { sub: id_token_claims.sub, name: 'Ada Lovelace', email: 'ada@example.test', quote: 'She said "hi": <b>' },
-  again_url: '/demo',
-  logout_url: '/logout',
-};
-
-const field = { name: 'client_name', type: 'string of at most 200', required: true, description: 'What people read' };
-const adminDocs = {
-  frame,
-  url: 'https://id.example.test/admin/v1',
-  description: 'Everything an operator keeps.',
-  openapi_url: 'https://id.example.test/admin/v1/openapi.json',
-  token_example: 'TOKEN=$(curl -sS https://id.example.test/token -u "$CLIENT_ID:$CLIENT_SECRET" | jq -r .access_token)',
-  sections: [
-    {
-      name: 'clients',
-      operations: [
-        {
-          operation_id: 'clients_create',
-          method: 'POST',
-          path: '/clients',
-          summary: 'Create a client',
-          scope: 'clients:write',
-          parameters: [['header', [{ ...field, name: 'Idempotency-Key', required: false }]]] as const,
-          body: { media_type: 'application/json', fields: [field] },
-          answer: { status: '201', fields: [field] },
-          refusals: ['400', '401'],
-          example: 'curl -sS -X POST "https://id.example.test/admin/v1/clients" -H "Authorization: Bearer $TOKEN"',
-        },
-      ],
-    },
-  ],
-};
-
-export const pages: Record<string, Html> = {
-  'admin-docs': adminDocsPage(adminDocs),
-  'admin-docs-hostile': adminDocsPage({
-    ...adminDocs,
-    url: hostile,
-    description: hostile,
-    openapi_url: 'javascript:alert(14)',
-    token_example: hostile,
-    sections: [
-      {
-        name: hostile,
-        operations: adminDocs.sections[0]!.operations.map((operation) => ({
-          ...operation,
-          summary: hostile,
-          path: hostile,
-          scope: hostile,
-          parameters: [[hostile, [{ ...field, name: hostile, type: hostile, description: hostile }]]] as const,
-          body: null,
-          answer: { status: '204', fields: null },
-          refusals: [hostile],
-          example: hostile,
-        })),
-      },
-    ],
-  }),
-  login: loginPage(login),
-  'login-client': loginPage({ ...login, client: notes }),
-  'login-problem': loginPage({
-    ...login,
-    client: notes,
-    username: 'ada',
-    problem: 'The username or the password is not right',
-    request_id: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
-  }),
-  'login-empty-problem': loginPage({ ...login, problem: 'Enter your email or username' }),
-  'login-again': loginPage({
-    ...login,
-    client: notes,
-    username: 'ada',
-    fixed_account: ada,
-    switch_url: '/interaction/1/select-account',
-    reason: 'Notes asks you to sign in again before it changes your address.',
-  }),
-  'login-long': loginPage({ ...login, client: longClient, username: `${'a'.repeat(80)}@example.test` }),
-  'login-hostile': loginPage({
-    ...login,
-    client: hostileClient,
-    action: 'javascript:alert(5)',
-    username: hostile,
-    problem: hostile,
-    request_id: hostile,
-    reason: hostile,
-    fixed_account: { name: hostile, email: hostile },
-    switch_url: ' javascript:alert(6)',
-  }),
-  consent: consentPage(consent),
-  'consent-first': consentPage({
-    ...consent,
-    client: { ...notes, registered_by: 'self' },
-    scopes: consent.scopes.slice(0, 3).map((scope) => ({ ...scope, is_new: true })),
-    resource: [],
-  }),
-  'consent-long': consentPage({
-    ...consent,
-    client: longClient,
-    person: {
-      name: 'Adolph Blaine Charles David Earl Frederick Gerald Hubert',
-      email: `${'a'.repeat(60)}@example.test`,
-    },
-    redirect_origin: 'https://a-very-long-subdomain-of-somebody.who-registers-long-names.example.test:8443',
-    resource: ['https://notes.example.test/a/long/path/that/goes/on', 'https://files.example.test', 'urn:other'],
-    scopes: [
-      ...consent.scopes,
-      { name: `https://example.test/${'scope'.repeat(20)}`, description: null, group: 'access', is_new: true },
-    ],
-  }),
-  'consent-hostile': consentPage({
-    ...consent,
-    client: hostileClient,
-    person: { name: hostile, email: hostile },
-    switch_url: 'data:text/html,<script>alert(7)</script>',
-    redirect_origin: hostile,
-    resource: [hostile],
-    scopes: [
-      { name: hostile, description: null, group: 'access', is_new: true },
-      { name: 'x', description: hostile, group: 'identity', is_new: false },
-    ],
-  }),
-  'select-account': selectAccountPage({ ...form, action: '/a', client: notes, people: [ada], cancel: true }),
-  'select-account-several': selectAccountPage({
+/** Each of them in the language of this frame. */
+export function samplePages(frame: Frame): Record<string, Html> {
+  const said = loginSentences(frame.lang);
+  const ada = { sub: 'ada', name: 'Ada Lovelace', email: 'ada@example.test' };
+  const form = { frame, form_token: 'form-token' };
+  const login = { ...form, action: '/interaction/1/login', username: '', cancel: true };
+  const consent = {
     ...form,
-    action: '/a',
+    action: '/interaction/1/consent',
     client: notes,
-    people: [
-      ada,
-      { sub: 'bob', name: 'Bob' },
-      { sub: 'long', name: 'Adolph Blaine', email: `${'a'.repeat(60)}@b.test` },
-    ],
-    cancel: true,
-  }),
-  'select-account-hostile': selectAccountPage({
-    ...form,
-    action: '/a',
-    client: hostileClient,
-    people: [{ sub: hostile, name: hostile, email: hostile }],
-    cancel: true,
-  }),
-  error: errorPage(error),
-  'error-dev': errorPage({
-    ...error,
-    frame: { ...frame, dev: true },
-    heading: 'The application sent a wrong address',
-    advice: 'The address to return to is not registered, so you cannot be sent back there.',
-    details: [
-      ['Received redirect_uri', 'https://notes.example.test/callback?x=1'],
-      ['Registered redirect_uri', 'https://notes.example.test/callback'],
-    ],
-  }),
-  'error-expired': errorPage({
-    ...error,
-    heading: 'This sign-in took too long',
-    advice: 'Nothing is lost: start again where you came from.',
-    link: { href: 'https://notes.example.test/', text: 'Start again at Notes' },
-  }),
-  'error-hostile': errorPage({
-    frame,
-    error: hostile,
-    error_description: hostile,
-    request_id: hostile,
-    heading: hostile,
-    advice: hostile,
-    link: { href: 'vbscript:alert(8)', text: hostile },
-    details: [[hostile, hostile]],
-  }),
-  'form-post': formPostPage({
-    frame,
-    action: 'https://notes.example.test/callback',
-    fields: { code: 'spl-code', state: hostile, submit: 'not a method' },
-  }),
-  logout: logoutPage({ ...form, action: '/logout', person: ada, client: notes, hidden: { state: 'a"b' } }),
-  'logout-unregistered': logoutPage({
-    ...form,
-    action: '/logout',
     person: ada,
-    client: notes,
-    note: 'You stay here afterwards.',
-    hidden: {},
-  }),
-  'logout-plain': logoutPage({ ...form, action: '/logout', hidden: {} }),
-  'logout-several': logoutPage({ ...form, action: '/logout', person: ada, others: [{ name: 'Bob' }], hidden: {} }),
-  'logout-hostile': logoutPage({
-    ...form,
-    action: '/logout',
-    person: { name: hostile },
-    others: [{ name: hostile }],
-    client: hostileClient,
-    hidden: { [hostile]: hostile },
-  }),
-  // These two go on by themselves.
-  'signed-out': signedOutPage({ frame, client: notes, return_url: 'https://notes.example.test/' }),
-  'signed-out-native': signedOutPage({ frame, client: notes, return_url: 'com.example.notes:/bye' }),
-  'signed-out-told': signedOutPage({
+    switch_url: '/interaction/1/select-account',
+    redirect_origin: 'https://notes.example.test',
+    scopes: [
+      { name: 'openid', description: 'Know that you are you', group: 'identity' as const, is_new: false },
+      { name: 'profile', description: 'See your name and picture', group: 'identity' as const, is_new: false },
+      { name: 'email', description: 'See your e-mail address', group: 'identity' as const, is_new: true },
+      { name: 'notes:read', description: 'Read your notes', group: 'access' as const, is_new: false },
+      {
+        name: 'notes:write',
+        description: 'Write, change and delete your notes',
+        group: 'access' as const,
+        is_new: true,
+      },
+      { name: 'urn:notes:archive', description: null, group: 'access' as const, is_new: true },
+      { name: 'offline_access', description: 'Until you withdraw it', group: 'offline' as const, is_new: true },
+    ],
+    resource: ['https://notes.example.test'],
+  };
+  const error = {
     frame,
-    notified: ['Notes', 'Calendar'],
-    frames: ['https://notes.example.test/logout?iss=https%3A%2F%2Fid.example.test&sid=s'],
-    others: [{ name: 'Bob' }],
-  }),
-  'signed-out-plain': signedOutPage({ frame }),
-  'signed-out-hostile': signedOutPage({
-    frame,
-    client: hostileClient,
-    return_url: '\u0001javascript:alert(9)',
-    notified: [hostile],
-    others: [{ name: hostile }],
-  }),
-  ...accountSamples,
-  demo: demoPage(demo),
-  'demo-opaque': demoPage({ ...demo, access_token_claims: null, userinfo: null }),
-  'demo-hostile': demoPage({
-    ...demo,
-    id_token_claims: { sub: hostile, name: hostile, [hostile]: hostile, exp: 1e300, amr: [hostile, { a: hostile }] },
-    userinfo: { constructor: hostile, nested: { a: [hostile] } },
-    again_url: 'javascript:alert(11)',
-  }),
-};
+    error: 'invalid_request',
+    error_description: 'redirect_uri is not one of those registered for this client',
+    request_id: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
+  };
+  return {
+    login: loginPage(login),
+    'login-client': loginPage({ ...login, client: notes }),
+    'login-problem': loginPage({
+      ...login,
+      client: notes,
+      username: 'ada',
+      problem: said.invalid_credentials,
+      request_id: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
+    }),
+    'login-empty-problem': loginPage({ ...login, problem: said.invalid_request }),
+    'login-again': loginPage({
+      ...login,
+      client: notes,
+      username: 'ada',
+      fixed_account: ada,
+      switch_url: '/interaction/1/select-account',
+      reason: 'Notes asks you to sign in again before it changes your address.',
+    }),
+    'login-long': loginPage({ ...login, client: longClient, username: `${'a'.repeat(80)}@example.test` }),
+    'login-hostile': loginPage({
+      ...login,
+      client: hostileClient,
+      action: 'javascript:alert(5)',
+      username: hostile,
+      problem: hostile,
+      request_id: hostile,
+      reason: hostile,
+      fixed_account: { name: hostile, email: hostile },
+      switch_url: ' javascript:alert(6)',
+    }),
+    consent: consentPage(consent),
+    'consent-first': consentPage({
+      ...consent,
+      client: { ...notes, registered_by: 'self' },
+      scopes: consent.scopes.slice(0, 3).map((scope) => ({ ...scope, is_new: true })),
+      resource: [],
+    }),
+    'consent-long': consentPage({
+      ...consent,
+      client: longClient,
+      person: {
+        name: 'Adolph Blaine Charles David Earl Frederick Gerald Hubert',
+        email: `${'a'.repeat(60)}@example.test`,
+      },
+      redirect_origin: 'https://a-very-long-subdomain-of-somebody.who-registers-long-names.example.test:8443',
+      resource: ['https://notes.example.test/a/long/path/that/goes/on', 'https://files.example.test', 'urn:other'],
+      scopes: [
+        ...consent.scopes,
+        { name: `https://example.test/${'scope'.repeat(20)}`, description: null, group: 'access', is_new: true },
+      ],
+    }),
+    'consent-hostile': consentPage({
+      ...consent,
+      client: hostileClient,
+      person: { name: hostile, email: hostile },
+      switch_url: 'data:text/html,<script>alert(7)</script>',
+      redirect_origin: hostile,
+      resource: [hostile],
+      scopes: [
+        { name: hostile, description: null, group: 'access', is_new: true },
+        { name: 'x', description: hostile, group: 'identity', is_new: false },
+      ],
+    }),
+    'select-account': selectAccountPage({ ...form, action: '/a', client: notes, people: [ada], cancel: true }),
+    'select-account-several': selectAccountPage({
+      ...form,
+      action: '/a',
+      client: notes,
+      people: [
+        ada,
+        { sub: 'bob', name: 'Bob' },
+        { sub: 'long', name: 'Adolph Blaine', email: `${'a'.repeat(60)}@b.test` },
+      ],
+      cancel: true,
+    }),
+    'select-account-hostile': selectAccountPage({
+      ...form,
+      action: '/a',
+      client: hostileClient,
+      people: [{ sub: hostile, name: hostile, email: hostile }],
+      cancel: true,
+    }),
+    error: errorPage(error),
+    'error-dev': errorPage({
+      ...error,
+      frame: { ...frame, dev: true },
+      heading: 'The application sent a wrong address',
+      advice: 'The address to return to is not registered, so you cannot be sent back there.',
+      details: [
+        ['Received redirect_uri', 'https://notes.example.test/callback?x=1'],
+        ['Registered redirect_uri', 'https://notes.example.test/callback'],
+      ],
+    }),
+    'error-expired': errorPage({
+      ...error,
+      heading: 'This sign-in took too long',
+      advice: 'Nothing is lost: start again where you came from.',
+      link: { href: 'https://notes.example.test/', text: 'Start again at Notes' },
+    }),
+    'error-hostile': errorPage({
+      frame,
+      error: hostile,
+      error_description: hostile,
+      request_id: hostile,
+      heading: hostile,
+      advice: hostile,
+      link: { href: 'vbscript:alert(8)', text: hostile },
+      details: [[hostile, hostile]],
+    }),
+    'form-post': formPostPage({
+      frame,
+      action: 'https://notes.example.test/callback',
+      fields: { code: 'spl-code', state: hostile, submit: 'not a method' },
+    }),
+    logout: logoutPage({ ...form, action: '/logout', person: ada, client: notes, hidden: { state: 'a"b' } }),
+    'logout-unregistered': logoutPage({
+      ...form,
+      action: '/logout',
+      person: ada,
+      client: notes,
+      note: 'You stay here afterwards.',
+      hidden: {},
+    }),
+    'logout-plain': logoutPage({ ...form, action: '/logout', hidden: {} }),
+    'logout-several': logoutPage({ ...form, action: '/logout', person: ada, others: [{ name: 'Bob' }], hidden: {} }),
+    'logout-hostile': logoutPage({
+      ...form,
+      action: '/logout',
+      person: { name: hostile },
+      others: [{ name: hostile }],
+      client: hostileClient,
+      hidden: { [hostile]: hostile },
+    }),
+    // These two go on by themselves.
+    'signed-out': signedOutPage({ frame, client: notes, return_url: 'https://notes.example.test/' }),
+    'signed-out-native': signedOutPage({ frame, client: notes, return_url: 'com.example.notes:/bye' }),
+    'signed-out-told': signedOutPage({
+      frame,
+      notified: ['Notes', 'Calendar'],
+      frames: ['https://notes.example.test/logout?iss=https%3A%2F%2Fid.example.test&sid=s'],
+      others: [{ name: 'Bob' }],
+    }),
+    'signed-out-plain': signedOutPage({ frame }),
+    'signed-out-hostile': signedOutPage({
+      frame,
+      client: hostileClient,
+      return_url: '\u0001javascript:alert(9)',
+      notified: [hostile],
+      others: [{ name: hostile }],
+    }),
+    ...accountSamples(frame),
+    ...developerSamples(frame),
+  };
+}
+
+export const pages = samplePages(frame);

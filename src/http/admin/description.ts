@@ -30,7 +30,7 @@ export function describedAt(app: FastifyInstance, deps: Pick<Deps, 'config' | 'r
     exposeHeadRoute: true,
     handler: (_request, reply) => {
       const content = (props ??= readable(describe(ISSUER) as unknown as Described, ISSUER));
-      return sendPage({ deps }, reply, (frame) => adminDocsPage({ ...content, frame }));
+      return sendPage({ deps }, reply, (frame) => adminDocsPage({ ...content, frame }), { english: true });
     },
   });
 }

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../../config.ts';
 
 /** What each cookie is for, and how long a browser keeps it, in seconds; null is until the browser closes. */
-type CookieName = 'session' | 'browser' | 'device';
+type CookieName = 'session' | 'browser' | 'device' | 'language';
 
 export interface Cookies {
   get(request: FastifyRequest, name: CookieName): string | undefined;

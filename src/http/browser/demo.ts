@@ -19,6 +19,7 @@ export interface DemoApplication {
 export function demo(app: FastifyInstance, context: Context, application: DemoApplication): void {
   route(app, pages.demo, { GET: (_request, reply) => reply.redirect(application.authorizationUrl(), 302) });
   route(app, pages.demo_callback, {
-    GET: async (request, reply) => sendPage(context, reply, await application.callback(queryOf(request))),
+    GET: async (request, reply) =>
+      sendPage(context, reply, await application.callback(queryOf(request)), { english: true }),
   });
 }

@@ -8,6 +8,7 @@ import type { Deps } from '../../deps.ts';
 import { pages } from '../../protocol/endpoint.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { jsonBodies } from '../json.ts';
+import { noteWishes, readChosen } from '../language.ts';
 import { rateLimits } from '../rate-limit.ts';
 import { refused } from '../refusal.ts';
 import { BODY_LIMIT, formBodyParser } from '../request.ts';
@@ -21,6 +22,7 @@ import { demo, type DemoApplication } from './demo.ts';
 import { sendErrorPage } from './error-page.ts';
 import { initiate } from './initiate.ts';
 import { interaction } from './interaction.ts';
+import { language } from './language.ts';
 import { login } from './login.ts';
 import { logo } from './logo.ts';
 import { logout } from './logout.ts';
@@ -45,7 +47,8 @@ export async function browser(
   await app.register(cookie);
   await app.register(accepts);
   await rateLimits(app, deps);
-  app.addHook('onRequest', (_request, reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    noteWishes(request, { chosen: readChosen(context.cookies.get(request, 'language')) });
     reply.header('cache-control', 'no-store');
     // Not no-referrer: with that, browsers send `Origin: null` with our own forms.
     reply.header('referrer-policy', 'same-origin');
@@ -61,7 +64,7 @@ export async function browser(
     }
     return sendErrorPage(context, error, request, reply);
   });
-  for (const door of [authorize, interaction, device, logout, account, initiate, logo]) door(app, context);
+  for (const door of [authorize, interaction, device, logout, account, initiate, logo, language]) door(app, context);
   for (const door of Object.values(stepPages)) door(app, context);
   if (application) demo(app, context, application);
   app.setNotFoundHandler(() => {

@@ -7,6 +7,7 @@ import { textOf, type Parameters } from '../../protocol/parameters.ts';
 import type { LiveSession } from '../../sessions/index.ts';
 import { readHandle } from '../../protocol/handle.ts';
 import * as interactions from '../../store/interactions.ts';
+import { noteWishes } from '../language.ts';
 import { formOf, requesterOf, requireForm, route } from '../request.ts';
 import { clientLink } from './client-view.ts';
 import { browserOf, hashOf, interactionPath, isAtIssuer, urlOf, type Context } from './context.ts';
@@ -87,6 +88,8 @@ async function openInteraction(context: Context, request: FastifyRequest, reply:
   if (!row) throw new PageError(invalidRequest('this request is not known', { check: 'interaction' }), ...UNKNOWN);
 
   const browser = browserOf(context, request, reply);
+  const { ui_locales } = row.request;
+  if (ui_locales) noteWishes(request, { requested: { ui_locales, at: row.created_at } });
   if (!(await isOfBrowser(deps, row, hashOf(browser)))) throw foreign(context, request);
 
   const sessions = await sessionsOf(context, request, now);

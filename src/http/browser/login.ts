@@ -10,6 +10,7 @@ import { parseParameters, textOf, type Parameters } from '../../protocol/paramet
 import type { LiveSession } from '../../sessions/index.ts';
 import { DEVICE_TTL } from '../../users/device.ts';
 import { loginPage, type LoginPageProps } from '../../views/login.ts';
+import { loginSentences } from '../../views/sentences/login.ts';
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
@@ -98,7 +99,7 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       username: problem?.username ?? fixed?.username ?? '',
       fixed_account: fixed && personView(fixed),
       switch_url: fixed && action,
-      reason: fixed && CONFIRM,
+      reason: fixed && 'fresh',
       cancel: false,
       problem: aboutFixed(fixed, problem),
     });
@@ -160,7 +161,8 @@ function parametersOf(request: FastifyRequest): Parameters {
 }
 
 interface Problem {
-  problem: string;
+  /** The sentence about it. */
+  problem: Said;
   username: string;
   refusal: OAuthError;
 }
@@ -198,29 +200,21 @@ async function trySignIn(
     return {
       problem:
         error.failed.check === 'sign_in_beside'
-          ? CONCURRENT_SIGN_IN
-          : (SENTENCES[error.error] ?? error.error_description),
+          ? 'concurrent'
+          : (SAID.find((said) => said === error.error) ?? 'other_problem'),
       username: username.slice(0, 320),
       refusal: error,
     };
   }
 }
 
-const SENTENCES: Partial<Record<OAuthError['error'], string>> = {
-  invalid_request: 'Enter your email or username, and your password.',
-  invalid_credentials: 'That email or username and password don’t match an account here.',
-  too_many_requests: 'There were too many tries. Wait a little before you try again.',
-  access_denied: 'This account can’t sign in.',
-};
+/** Errors with a sentence of their own. */
+const SAID = ['invalid_request', 'invalid_credentials', 'too_many_requests', 'access_denied'] as const;
+/** Where it says who is asked, only one of the two can be wrong: `wrong_password`. */
+type Said = (typeof SAID)[number] | 'wrong_password' | 'concurrent' | 'other_problem';
 
-const CONCURRENT_SIGN_IN = 'Somebody else signed in in another tab at this moment. Try again.';
-
-/** Where it says who is asked, only one of the two can be wrong. */
 const aboutFixed = (fixed: LiveSession | undefined, problem: Problem | undefined): Problem | undefined =>
-  fixed && problem?.refusal.error === 'invalid_credentials' ? { ...problem, problem: WRONG_PASSWORD } : problem;
-const WRONG_PASSWORD = 'That password doesn’t match this account.';
-
-const CONFIRM = 'You signed in a while ago, and what comes next needs to be you.';
+  fixed && problem?.refusal.error === 'invalid_credentials' ? { ...problem, problem: 'wrong_password' } : problem;
 
 function setCookies(
   context: Context,
@@ -232,17 +226,28 @@ function setCookies(
   context.cookies.set(reply, 'device', device, DEVICE_TTL);
 }
 
-type Shown = Omit<LoginPageProps, 'frame' | 'problem'> & { problem: Problem | undefined };
+type Shown = Omit<LoginPageProps, 'frame' | 'problem' | 'reason'> & {
+  problem: Problem | undefined;
+  /** The sentence about why it is asked. */
+  reason?: 'fresh' | undefined;
+};
 
 /** Problems stay at the URL where they happened, status 400; a throttle says 429 and when to come back. */
-function sendLogin(context: Context, reply: FastifyReply, { problem, ...props }: Shown): FastifyReply {
+function sendLogin(context: Context, reply: FastifyReply, { problem, reason, ...props }: Shown): FastifyReply {
   const throttled = problem?.refusal.error === 'too_many_requests';
   if (problem?.refusal.retry_after !== undefined) reply.header('retry-after', problem.refusal.retry_after);
   const status = problem ? (throttled ? 429 : 400) : 200;
   return sendPage(
     context,
     reply,
-    (frame) => loginPage({ frame, ...props, problem: problem?.problem, request_id: problem && reply.request.id }),
+    (frame) =>
+      loginPage({
+        frame,
+        ...props,
+        problem: problem && loginSentences(frame.lang)[problem.problem],
+        reason: reason && loginSentences(frame.lang)[reason],
+        request_id: problem && reply.request.id,
+      }),
     { status },
   );
 }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findSessions, MAX_SESSIONS, type LiveSession } from '../../sessions/index.ts';
 import { sha256 } from '../../protocol/handle.ts';
 import type { PersonView } from '../../views/client.ts';
+import { noteWishes } from '../language.ts';
 import type { Context } from './context.ts';
 
 /** A character that no handle contains. */
@@ -12,8 +13,11 @@ const handlesOf = ({ cookies }: Context, request: FastifyRequest): string[] =>
   (cookies.get(request, 'session') ?? '').split(SEPARATOR, MAX_SESSIONS);
 
 /** The live sessions of the browser, the current person's first. */
-export const sessionsOf = (context: Context, request: FastifyRequest, now: Date): Promise<LiveSession[]> =>
-  findSessions(context.deps, handlesOf(context, request), now);
+export async function sessionsOf(context: Context, request: FastifyRequest, now: Date): Promise<LiveSession[]> {
+  const sessions = await findSessions(context.deps, handlesOf(context, request), now);
+  noteWishes(request, { locale: sessions[0]?.locale ?? undefined });
+  return sessions;
+}
 
 /** Keeps these of the browser's sessions, in this order, behind the handle of one that has just begun. */
 export function keepSessions(

@@ -8,6 +8,7 @@ import type { Deps } from '../../deps.ts';
 import { steps } from '../../authorize/next-step.ts';
 import { responseModes } from '../../authorize/response-modes.ts';
 import { grants } from '../../grants/index.ts';
+import { languages } from '../../languages/index.ts';
 import { metContext, readContexts } from '../../protocol/acr.ts';
 import { RESPONSE_TYPES } from '../../protocol/authorization-request.ts';
 import { AUTH_METHODS } from '../../protocol/client.ts';
@@ -115,9 +116,9 @@ export function metadata(config: Deps['config'], known: Scopes): Record<string, 
     acr_values_supported: [...contexts.keys()].filter((name) =>
       WAYS_TO_SIGN_IN.some((amr) => metContext(contexts, [name], amr) !== undefined),
     ),
-    // The pages are full pages, in English.
+    // The pages are full pages.
     display_values_supported: ['page'],
-    ui_locales_supported: ['en'],
+    ui_locales_supported: languages,
     claim_types_supported: ['normal'],
     claims_supported: [
       'sub',

@@ -152,7 +152,7 @@ describe('what the document says', () => {
       claims_parameter_supported: true,
       acr_values_supported: ['1'],
       display_values_supported: ['page'],
-      ui_locales_supported: ['en'],
+      ui_locales_supported: ['en', 'de', 'fr', 'es', 'pt', 'pl', 'ja', 'zh-Hans', 'ar'],
       request_parameter_supported: true,
       request_uri_parameter_supported: true,
       require_request_uri_registration: true,

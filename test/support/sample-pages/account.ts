@@ -3,10 +3,11 @@ import { accountPages, type AccountPageName } from '../../../src/protocol/endpoi
 import type { AccountFrame } from '../../../src/views/account/frame.ts';
 import { overviewPage } from '../../../src/views/account/overview.ts';
 import { sessionsPage } from '../../../src/views/account/sessions.ts';
-import { frame, hostile } from './frame.ts';
+import type { Frame } from '../../../src/views/layout.ts';
+import { hostile } from './frame.ts';
 
 /** The frame of a page of the account, with the ways to all others. */
-export const accountFrame = (name: AccountPageName): AccountFrame => ({
+export const accountFrame = (frame: Frame, name: AccountPageName): AccountFrame => ({
   ...frame,
   ways: Object.entries(accountPages).map(([page, href]) => ({
     name: page as AccountPageName,
@@ -26,10 +27,10 @@ const session = {
 };
 const form = { action: '/account', form_token: 'form-token' };
 
-export const accountSamples = {
+export const accountSamples = (frame: Frame) => ({
   account: overviewPage({
     ...form,
-    frame: accountFrame('overview'),
+    frame: accountFrame(frame, 'overview'),
     person: { ...ada, username: 'ada', email_verified: true },
     sub: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
     signed_in_at: '2025-11-20T19:23:00Z',
@@ -39,7 +40,7 @@ export const accountSamples = {
   }),
   'account-hostile': overviewPage({
     ...form,
-    frame: accountFrame('overview'),
+    frame: accountFrame(frame, 'overview'),
     person: { name: hostile, username: hostile, email: hostile },
     sub: hostile,
     signed_in_at: hostile,
@@ -49,7 +50,7 @@ export const accountSamples = {
   }),
   'account-sessions': sessionsPage({
     ...form,
-    frame: accountFrame('sessions'),
+    frame: accountFrame(frame, 'sessions'),
     current: 's1',
     logout_url: '/logout',
     done: 'ended',
@@ -61,10 +62,10 @@ export const accountSamples = {
   }),
   'account-sessions-hostile': sessionsPage({
     ...form,
-    frame: accountFrame('sessions'),
+    frame: accountFrame(frame, 'sessions'),
     current: '',
     logout_url: 'javascript:alert(14)',
     done: hostile,
     sessions: [{ ...session, sid: hostile, program: hostile, system: hostile, network: hostile, seen_at: hostile }],
   }),
-};
+});
