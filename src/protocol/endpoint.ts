@@ -21,6 +21,7 @@ export const endpoints = {
 export const accountPages = {
   overview: '/account',
   sessions: '/account/sessions',
+  applications: '/account/applications',
 } as const;
 
 /** What a page of the account is called. */

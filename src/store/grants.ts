@@ -168,6 +168,30 @@ export function page(
   return keysetPage(query, keyset);
 }
 
+/** What one client has of a person: all of its live grants together. */
+export interface GrantedToClient {
+  client_id: string;
+  client_name: string | null;
+  scope: string[];
+  resource: string[];
+  offline: boolean;
+  since: Date;
+  last_used: Date;
+}
+
+/** The live grants of a person, by client. */
+export async function byClient(db: Db, sub: string, now: Date): Promise<GrantedToClient[]> {
+  const { rows } = await sql<GrantedToClient>`
+    select g.client_id, (select client_name from clients c where c.client_id = g.client_id) as client_name,
+      array(select distinct jsonb_array_elements_text(e) from unnest(array_agg(to_jsonb(g.scope))) e order by 1) as scope,
+      array(select distinct jsonb_array_elements_text(e) from unnest(array_agg(to_jsonb(g.resource))) e order by 1)
+        as resource,
+      bool_or(g.offline) as offline, min(g.created_at) as since, max(g.created_at) as last_used
+    from grants g where g.sub = ${sub} and ${asSql(isLive(now, NOT_REVOKED))}
+    group by g.client_id order by g.client_id limit 200`.execute(db);
+  return rows;
+}
+
 /** Revokes one grant of the named owner, and returns whose it was; undefined when it had ended, or is another's. */
 export async function revoke(
   db: Db,

@@ -1,20 +1,18 @@
-/** Moments as people read them, in their language. All of them are told in UTC, which is said beside them. */
+/** Moments as people read them, in their language and in UTC, as elements that programs read, too. */
+import { dateIn, momentIn } from '../languages/intl.ts';
+import type { Language } from '../languages/index.ts';
 import { html, type Html } from './html.ts';
 
-const timeOf = (at: Date | string): number => (typeof at === 'string' ? Date.parse(at) : at.getTime());
+type At = Date | string;
+const isoOf = (at: At): string | undefined => {
+  const time = new Date(at);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+};
+const marked = (said: string, datetime: string | undefined): Html =>
+  datetime === undefined ? html`${said}` : html`<time datetime="${datetime}">${said}</time>`;
 
-/** `20 November 2025 at 19:23 UTC`, as an element that programs read, too. */
-export function moment(at: Date | string, lang = 'en-GB'): Html {
-  const time = timeOf(at);
-  if (Number.isNaN(time)) return html`unknown`;
-  const format = new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
-  return html`<time datetime="${new Date(time).toISOString()}">${format.format(time)} UTC</time>`;
-}
+/** `20 November 2025 at 19:23 UTC`. */
+export const moment = (at: At, lang: Language): Html => marked(momentIn(lang, at), isoOf(at));
 
 /** The day alone. */
-export function day(at: Date | string, lang = 'en-GB'): Html {
-  const time = timeOf(at);
-  if (Number.isNaN(time)) return html`unknown`;
-  const format = new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeZone: 'UTC' });
-  return html`<time datetime="${new Date(time).toISOString().slice(0, 10)}">${format.format(time)}</time>`;
-}
+export const day = (at: At, lang: Language): Html => marked(dateIn(lang, at), isoOf(at)?.slice(0, 10));

@@ -164,6 +164,7 @@ export async function tour(
   await press('device-done', '#consent-approve');
   await open('account', '/account');
   await open('account-sessions', '/account/sessions');
+  await open('account-applications', '/account/applications');
   await open('error-redirect-uri', requested({ redirect_uri: 'https://elsewhere.example.test/' }));
   await open('error-client', requested({ client_id: 'nobody' }));
   await open('error-not-found', '/nowhere');

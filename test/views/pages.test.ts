@@ -21,6 +21,7 @@ test.each([
   ['signed-out', ['logout-continue']],
   ['signed-out-told', ['logout-told']],
   ['account', ['account-2', 'account-another', 'account-logout']],
+  ['account-applications', ['application-revoke-demo-web']],
   ['account-sessions', ['account-logout', 'session-end-s2', 'session-end-s3', 'sessions-end-others', 'done']],
   ['error', ['error', 'error_description']],
   ['login-problem', ['problem', 'password-problem']],

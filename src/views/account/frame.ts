@@ -7,6 +7,7 @@ import { accountStyle } from './style.ts';
 const titles = {
   overview: { title: 'Your account', sentence: 'Who you are here, and the way to everything else' },
   sessions: { title: 'Where you are signed in', sentence: 'Browsers and devices, and how to sign them out' },
+  applications: { title: 'Connected applications', sentence: 'What they may do, and how to take it back' },
 };
 export type AccountPageKey = keyof typeof titles;
 

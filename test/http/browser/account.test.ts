@@ -2,7 +2,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { User } from '../../../src/store/users.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
-import { aUser, formTokenOf, PASSWORD, signIn, TestBrowser } from '../../support/fixtures.ts';
+import {
+  aClient,
+  aUser,
+  formTokenOf,
+  PASSWORD,
+  refresh,
+  signIn,
+  someTokens,
+  TestBrowser,
+  userinfo,
+} from '../../support/fixtures.ts';
 
 let at: TestApp;
 let ada: User;
@@ -99,4 +109,34 @@ test('/account/sessions shows each session with its device and network, and ends
     .where('sub', '=', eve.sub)
     .execute();
   expect(events.map(({ event }) => event)).toEqual(expect.arrayContaining(['sign_out', 'other_sessions_ended']));
+});
+
+test('/account/applications says what each may do, and takes it back with every token', async () => {
+  const client = await aClient(at, { client_name: 'Diary' });
+  const other = await aClient(at);
+  const { user, browser, tokens } = await someTokens(at, {
+    client,
+    parameters: { scope: 'openid email offline_access' },
+  });
+  const { tokens: kept } = await someTokens(at, { client: other, user, browser });
+  const page = await browser.get('/account/applications');
+  expect(page.body).toContain('Diary');
+  expect(page.body).toContain('Keep access when you are away');
+  const stranger = await signIn(at, bob);
+  await someTokens(at, { client: other, user: bob, browser: stranger });
+  const theirs = formTokenOf(await stranger.get('/account/applications'));
+  const gone = await stranger.post('/account/applications', { form_token: theirs, revoke: client.client_id });
+  expect(gone.headers.location).toContain('done=gone');
+  const form_token = formTokenOf(page);
+  expect(
+    (await browser.post('/account/applications', { form_token: theirs, revoke: client.client_id })).statusCode,
+  ).toBe(400);
+  expect((await userinfo(at, tokens.access_token)).statusCode).toBe(200);
+
+  const answer = await browser.post('/account/applications', { form_token, revoke: client.client_id });
+  expect(answer.headers.location).toContain('done=revoked');
+  expect((await userinfo(at, tokens.access_token)).statusCode).toBe(401);
+  expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(400);
+  expect((await userinfo(at, kept.access_token)).statusCode).toBe(200);
+  expect((await browser.get('/account/applications')).body).not.toContain('Diary');
 });

@@ -25,6 +25,7 @@ const ways: Readonly<Record<string, () => Promise<LightMyRequestResponse>>> = {
   'form post': () => page(open(browser, skipping, { response_mode: 'form_post' })),
   'own sign-in': () => stranger.get('/login'),
   account: () => browser.get('/account'),
+  'account applications': () => browser.get('/account/applications'),
   'account sessions': () => browser.get('/account/sessions'),
   'sign-out': () => browser.get('/logout'),
   'signed out': () => stranger.get('/logout/done'),

@@ -1,6 +1,7 @@
 /** The pages of the account. */
 import { accountPages, type AccountPageName } from '../../../src/protocol/endpoint.ts';
 import type { AccountFrame } from '../../../src/views/account/frame.ts';
+import { applicationsPage } from '../../../src/views/account/applications.ts';
 import { overviewPage } from '../../../src/views/account/overview.ts';
 import { sessionsPage } from '../../../src/views/account/sessions.ts';
 import type { Frame } from '../../../src/views/layout.ts';
@@ -67,5 +68,44 @@ export const accountSamples = (frame: Frame) => ({
     logout_url: 'javascript:alert(14)',
     done: hostile,
     sessions: [{ ...session, sid: hostile, program: hostile, system: hostile, network: hostile, seen_at: hostile }],
+  }),
+  'account-applications': applicationsPage({
+    ...form,
+    frame: accountFrame(frame, 'applications'),
+    applications: [
+      {
+        client: { client_id: 'demo-web', client_name: 'Notes', client_host: 'notes.example.test' },
+        scopes: [
+          { name: 'openid', description: 'Know that you are you' },
+          { name: 'urn:notes:archive', description: null },
+        ],
+        resource: ['https://notes.example.test'],
+        offline_access: true,
+        has_access: true,
+        since: '2025-06-01T10:00:00Z',
+        last_used: '2025-11-20T19:23:00Z',
+      },
+    ],
+  }),
+  'account-applications-none': applicationsPage({
+    ...form,
+    frame: accountFrame(frame, 'applications'),
+    applications: [],
+    done: 'revoked',
+  }),
+  'account-applications-hostile': applicationsPage({
+    ...form,
+    frame: accountFrame(frame, 'applications'),
+    applications: [
+      {
+        client: { client_id: hostile, client_name: hostile, client_host: hostile, registered_by: 'self' },
+        scopes: [{ name: hostile, description: hostile }],
+        resource: [hostile],
+        offline_access: false,
+        has_access: false,
+        since: hostile,
+        last_used: null,
+      },
+    ],
   }),
 });

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AccountPageName } from '../../../protocol/endpoint.ts';
 import type { Context } from '../context.ts';
+import { applications } from './applications.ts';
 import { overview } from './overview.ts';
 import { sessions } from './sessions.ts';
 
@@ -9,6 +10,7 @@ import { sessions } from './sessions.ts';
 const doors: Record<AccountPageName, (app: FastifyInstance, context: Context) => void> = {
   overview,
   sessions,
+  applications,
 };
 
 export function account(app: FastifyInstance, context: Context): void {
