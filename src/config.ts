@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { databaseUrlProblem } from './config/database-url.ts';
 import { issuerProblems } from './config/issuer.ts';
 import { fileName, integer, isWebUrl, list, number, seconds } from './config/kinds.ts';
+import { mail } from './config/mail.ts';
 import { people } from './config/people.ts';
 import { shown as printable, withoutSecrets } from './config/shown.ts';
 import { watching } from './config/watching.ts';
@@ -99,6 +100,7 @@ const environment = z.object({
   AUTHORIZE_RATE_LIMIT: seconds(0, 10_000_000, 600),
   REFUSAL_RETENTION: seconds(0, 31_536_000, 604_800),
   REFUSAL_MAX_ROWS: integer(1000, 10_000_000, 100_000),
+  ...mail,
   ...people,
   ...watching,
 });
@@ -118,7 +120,7 @@ function isNetwork(entry: string): boolean {
 }
 
 /** Variables whose value is a secret: masked wherever configuration is shown, and readable from NAME_FILE. */
-const SECRET_VARIABLES = ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'SECRET_KEYS'] as const;
+const SECRET_VARIABLES = ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'SECRET_KEYS', 'SMTP_URL'] as const;
 
 export const VARIABLES = Object.keys(environment.shape).filter((name) => name !== 'NODE_ENV');
 
@@ -164,6 +166,9 @@ export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env):
   problems.push(...issuerProblems(issuer, mode));
   if ((rest.TLS_CERT_FILE === undefined) !== (rest.TLS_KEY_FILE === undefined)) {
     problems.push('TLS_CERT_FILE and TLS_KEY_FILE go together: set both or none');
+  }
+  if (rest.SMTP_URL !== undefined && rest.MAIL_FROM === undefined && !wrong.has('MAIL_FROM')) {
+    problems.push('MAIL_FROM is not set: the address that mail comes from, e.g. Example <id@example.com>');
   }
   if (!rest.SIGNING_ALGS.includes(rest.ACCESS_TOKEN_SIGNING_ALG)) {
     problems.push(`ACCESS_TOKEN_SIGNING_ALG is ${rest.ACCESS_TOKEN_SIGNING_ALG}: must be one of SIGNING_ALGS`);

@@ -7,6 +7,7 @@ import type { RequestUris } from './authorize/request-uri.ts';
 import type { Directory } from './clients/directory.ts';
 import type { Guesses } from './clients/guesses.ts';
 import type { ClientKeys } from './clients/jwks.ts';
+import type { Mailer } from './platform/mailer.ts';
 import type { Metrics } from './platform/metrics.ts';
 import type { Outbound } from './platform/outbound.ts';
 import type { Tracing } from './platform/tracing.ts';
@@ -48,6 +49,8 @@ export interface Deps {
   readonly random: Random;
   /** Fetches what others name: guarded, bounded, one error for every failure. */
   readonly fetch: Outbound;
+  /** Hands mail to the mail server; undefined where there is none. */
+  readonly mailer: Mailer | undefined;
   /** Why requests were refused, for operators. */
   readonly refusals: Refusals;
   readonly log: Logger;

@@ -10,6 +10,7 @@ const LINES = [
   ['http', 'workers', 'cli', 'dev'],
   ['authorize', 'grants', 'admin'],
   ['clients', 'users', 'sessions'],
+  ['mail'],
   ['tokens', 'keys'],
   ['events'],
   ['store'],

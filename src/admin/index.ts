@@ -12,6 +12,7 @@ import { grants, userGrants } from './grants.ts';
 import { groupMembers, groups } from './groups.ts';
 import { keys } from './keys.ts';
 import { logoutNotices } from './logout-notices.ts';
+import { mails } from './mails.ts';
 import { operationsOf, type Operation } from './api/operation.ts';
 import { registrationTokens } from './registration-tokens.ts';
 import { resources } from './resources.ts';
@@ -54,6 +55,7 @@ export const collections = {
   scopes,
   resources,
   'logout-notices': logoutNotices,
+  mails,
   keys,
   'audit-events': auditEvents,
   settings,

@@ -15,6 +15,7 @@ import { grants } from './commands/grants.ts';
 import { groups } from './commands/groups.ts';
 import { keys } from './commands/keys.ts';
 import { logoutNotices } from './commands/logout-notices.ts';
+import { mail } from './commands/mail.ts';
 import { migrate } from './commands/migrate.ts';
 import { registrationTokens } from './commands/registration-tokens.ts';
 import { accessOf, remoteApi } from './remote.ts';
@@ -48,6 +49,7 @@ const commands: Commands = {
   keys,
   'registration-tokens': registrationTokens,
   'logout-notices': logoutNotices,
+  mail,
   audit,
   settings,
   explain,

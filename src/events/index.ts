@@ -11,6 +11,7 @@ import type { Db, Trx } from '../store/postgres/db.ts';
 import type { Change } from './change.ts';
 import type { UpstreamEvent } from './upstream.ts';
 import type { PasskeyEvent } from './passkeys.ts';
+import type { MailEvent } from './mail.ts';
 import type { PeopleEvent } from './people.ts';
 
 /** Who asked, as far as the door can tell. */
@@ -28,6 +29,7 @@ export type AuditEvent =
   | PasskeyEvent
   | UpstreamEvent
   | PeopleEvent
+  | MailEvent
   | {
       event: 'sign_in';
       sub: string | null;

@@ -10,6 +10,7 @@ import type { Deps } from '../deps.ts';
 import { secondsUntil } from '../protocol/numeric-date.ts';
 import { poolState } from '../store/postgres/db.ts';
 import { outstanding } from '../store/logout-notices.ts';
+import * as mails from '../store/mails.ts';
 import { overdueSince } from '../store/postgres/sweep.ts';
 import { ourHosts } from './host.ts';
 
@@ -42,11 +43,15 @@ export function watch({ clock, db, keys, log, metrics, passwords }: Needs, { bac
 
 async function readBacklog(db: Deps['db'], now: Date): Promise<Backlog> {
   const notices = await outstanding(db);
+  const mail = await mails.outstanding(db);
   const since = await overdueSince(db, now);
   return {
     logout_waiting: notices.waiting,
     logout_oldest: notices.oldest ? secondsUntil(now, notices.oldest) : 0,
     logout_dead: notices.dead,
+    mail_waiting: mail.waiting,
+    mail_oldest: mail.oldest ? secondsUntil(now, mail.oldest) : 0,
+    mail_dead: mail.dead,
     sweep_lag: since ? secondsUntil(now, since) : 0,
   };
 }

@@ -13,6 +13,8 @@ const forget = {
   scopes: ({ directory }) => directory.clear(),
   resources: ({ directory }) => directory.clear(),
   keys: ({ keys }) => keys.reload(),
+  // There are some to be sent: nothing of them is kept.
+  mails: () => undefined,
   everything: ({ directory, keys }) => {
     directory.clear();
     return keys.reload();

@@ -10,11 +10,13 @@ import type { Deps } from '../deps.ts';
 import { createRefusals } from '../events/refusals.ts';
 import { createKeyRing } from '../keys/index.ts';
 import { createSecrets } from '../keys/secrets.ts';
+import { createMailer } from '../platform/mailer.ts';
 import { silence } from '../platform/metrics.ts';
 import { createOutbound } from '../platform/outbound.ts';
 import { random } from '../platform/random.ts';
 import { GRANT_TYPES } from '../protocol/client.ts';
 import { ERROR_CODES } from '../protocol/error.ts';
+import { mailboxOf } from '../protocol/mailbox.ts';
 import type { Connection } from '../store/postgres/db.ts';
 import { openDb } from '../store/postgres/open.ts';
 import { createProbe } from '../store/postgres/probe.ts';
@@ -99,6 +101,8 @@ export async function openDeps(config: Config, connection: Connection, options: 
     fetch,
     clientKeys: createClientKeys(fetch, () => performance.now()),
     requestUris: createRequestUris(fetch, () => performance.now()),
+    mailer:
+      config.SMTP_URL === undefined ? undefined : createMailer(config.SMTP_URL, mailboxOf(config.MAIL_FROM ?? '')),
     refusals: createRefusals(db, { retention: config.REFUSAL_RETENTION }),
     log,
     metrics: watched.metrics,

@@ -21,6 +21,8 @@ export interface Metrics {
   abandoned(outcome: 'cancelled' | 'unreachable'): void;
   /** A worker has had its turn: when it succeeded, or undefined. */
   worked(worker: string, succeeded_at: Date | undefined): void;
+  /** A mail was sent, put off, or given up. */
+  mailed(outcome: 'sent' | 'postponed' | 'dead'): void;
   /** What is read whenever somebody asks for the text. */
   watch(sources: Sources): void;
   /** Everything counted and read here, fit to be sent to another process. */
@@ -59,6 +61,12 @@ interface Backlog {
   logout_oldest: number;
   /** Those given up. */
   logout_dead: number;
+  /** Mails not sent yet. */
+  mail_waiting: number;
+  /** Seconds since the oldest of them. */
+  mail_oldest: number;
+  /** Those given up. */
+  mail_dead: number;
   /** Seconds by which the oldest row is past the day on which it was to be removed. */
   sweep_lag: number;
 }
@@ -73,6 +81,7 @@ export const silence: Metrics = {
   compared() {},
   abandoned() {},
   worked() {},
+  mailed() {},
   watch() {},
   snapshot: async () => [],
   join() {},

@@ -89,9 +89,13 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
     'state',
   );
   const oldest = common('postern_logout_notices_oldest_seconds', 'Age of the oldest notice still to be delivered.');
+  const mailed = counter('postern_mails_total', 'Mails, by what became of a try to send them.', 'outcome');
+  const mails = common('postern_mails', 'Mails: still to be sent, or given up.', 'state');
+  const oldestMail = common('postern_mails_oldest_seconds', 'Age of the oldest mail still to be sent.');
   const sweepLag = common('postern_sweep_lag_seconds', 'How overdue the oldest row is that should have been removed.');
 
   for (const outcome of ['agreed', 'followed', 'doubted', 'set']) clockReadings.inc({ outcome }, 0);
+  for (const outcome of ['sent', 'postponed', 'dead']) mailed.inc({ outcome }, 0);
   for (const grant_type of grants) tokens.inc({ grant_type }, 0);
   for (const error of errors) refusals.inc({ error }, 0);
   let sources: Sources | undefined;
@@ -117,13 +121,16 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
     for (const { alg, use, seconds } of from.keys()) keyAges.set({ alg, use }, seconds);
     const backlog = await from.backlog?.();
     // Not what was true before the database went away: no sample is better than an old one.
-    notices.reset();
-    for (const one of [up, oldest, sweepLag]) one.remove();
+    for (const states of [notices, mails]) states.reset();
+    for (const one of [up, oldest, oldestMail, sweepLag]) one.remove();
     if (from.backlog) up.set(backlog ? 1 : 0);
     if (!backlog) return;
     notices.set({ state: 'waiting' }, backlog.logout_waiting);
     notices.set({ state: 'dead' }, backlog.logout_dead);
     oldest.set(backlog.logout_oldest);
+    mails.set({ state: 'waiting' }, backlog.mail_waiting);
+    mails.set({ state: 'dead' }, backlog.mail_dead);
+    oldestMail.set(backlog.mail_oldest);
     sweepLag.set(backlog.sweep_lag);
   }
 
@@ -151,6 +158,7 @@ export function createMetrics({ process = false, grants = [], errors = [] }: Pro
       turns.inc({ worker, outcome: succeeded_at ? 'success' : 'failure' });
       if (succeeded_at) successes.set({ worker }, succeeded_at.getTime() / 1000);
     },
+    mailed: (outcome) => mailed.inc({ outcome }),
     watch: (given) => void (sources = given),
     snapshot,
     join: (others) => void (joined = others),

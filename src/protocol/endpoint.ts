@@ -43,6 +43,7 @@ export const pages = {
   logo: '/logo',
   demo: '/demo',
   demo_callback: '/demo/callback',
+  dev_mail: '/dev/mail',
 } as const;
 
 /** Where the metadata itself is (RFC 8414 §3, OpenID Connect Discovery §4); the first is what our own commands read. */

@@ -11,6 +11,7 @@ import { keepRefusals } from './keep-refusals.ts';
 import { reapClients } from './reap-clients.ts';
 import { reloadKeys } from './reload-keys.ts';
 import { rotateKeys } from './rotate-keys.ts';
+import { sendMail } from './send-mail.ts';
 import { sweepExpired } from './sweep-expired.ts';
 import type { Worker } from './worker.ts';
 
@@ -25,6 +26,7 @@ type Needs = Pick<
   | 'fetch'
   | 'keys'
   | 'log'
+  | 'mailer'
   | 'metrics'
   | 'random'
   | 'refusals'
@@ -40,6 +42,7 @@ export const workers = {
   'reap-clients': reapClients,
   'reload-keys': reloadKeys,
   'rotate-keys': rotateKeys,
+  'send-mail': sendMail,
   'sweep-expired': sweepExpired,
 } as const satisfies Record<string, Make>;
 

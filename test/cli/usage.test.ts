@@ -34,6 +34,7 @@ const COMMANDS = [
   'keys',
   'registration-tokens',
   'logout-notices',
+  'mail',
   'audit',
   'settings',
   'explain',

@@ -155,7 +155,15 @@ test('of several processes what was counted is added up, what they all speak of 
   const pool = () => ({ total: 2, idle: 1, waiting: 0 });
   const passwords = () => ({ hashing: 1, waiting: 0 });
   const keys = (seconds: number) => () => [{ alg: 'RS256', use: 'sig', seconds }];
-  const backlog = async () => ({ logout_waiting: 3, logout_oldest: 40, logout_dead: 0, sweep_lag: 5 });
+  const backlog = async () => ({
+    logout_waiting: 3,
+    logout_oldest: 40,
+    logout_dead: 0,
+    sweep_lag: 5,
+    mail_waiting: 0,
+    mail_oldest: 0,
+    mail_dead: 0,
+  });
   primary.watch({ pool, passwords, keys: keys(100), backlog });
   for (const child of [one, other]) child.watch({ pool, passwords, keys: keys(99) });
   const children = new Set([one, other]);

@@ -2,6 +2,8 @@
 import { collections, type Collection, type Operation } from '../../src/admin/index.ts';
 import { operationAt } from './administer.ts';
 import type { TestApp } from './app.ts';
+import { postNotice } from '../../src/mail/outbox.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import { aClient, aService, aUser, someTokens } from './fixtures.ts';
 import { anOperator, type Operator } from './operator.ts';
 
@@ -104,6 +106,12 @@ export async function seedAdminData(at: TestApp): Promise<AdminData> {
       dead_at: at.clock.now(),
     })
     .execute();
+  // News for somebody, which waits to be sent, and some that was given up.
+  await transact(at.deps.db, async (trx) => {
+    for (let posted = 0; posted < 8; posted += 1)
+      await postNotice(trx, at.deps, { sub: user.sub, notice: 'password_changed' }, at.clock.now());
+  });
+  await at.deps.db.updateTable('mails').set({ state: 'dead', done_at: at.clock.now() }).execute();
   const found = await namesIn(operator, names);
   // Nobody else is to come near it: a client that is disabled is told nothing.
   return { operator, names: { ...found, client_id: found['client_id']!.filter((id) => id !== deaf.client_id) } };

@@ -11,10 +11,12 @@ import type { Deps } from '../../src/deps.ts';
 import { createRefusals } from '../../src/events/refusals.ts';
 import { createKeyRing, ensureKeys } from '../../src/keys/index.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
+import { createMailer } from '../../src/platform/mailer.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/prometheus.ts';
 import { createOutbound } from '../../src/platform/outbound.ts';
 import { random } from '../../src/platform/random.ts';
+import { mailboxOf } from '../../src/protocol/mailbox.ts';
 import { createProbe } from '../../src/store/postgres/probe.ts';
 import { createVerdicts } from '../../src/tokens/verdicts.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
@@ -66,7 +68,13 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
   const log = createLog({ level: 'info', destination: { write: (line) => void logged.push(line) } });
   const unlimited = { LOGIN_RATE_LIMIT: 0, AUTHORIZE_RATE_LIMIT: 0, ADMIN_RATE_LIMIT: 0 };
   const defaults = configWith(loadConfig('command', {}), { SECRET_KEYS: [TEST_SECRET_KEY], ...unlimited });
-  const config = configWith(defaults, { ISSUER: 'https://id.example.test', ...options.config });
+  const config = configWith(defaults, {
+    ISSUER: 'https://id.example.test',
+    // Nobody listens there: a test that has mail sent says where to.
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    MAIL_FROM: 'Example <id@example.test>',
+    ...options.config,
+  });
   const secrets = createSecrets(config.SECRET_KEYS, random);
   const fetch = options.fetch ?? createOutbound({ allow: config.OUTBOUND_ALLOW });
   const { db } = database;
@@ -92,6 +100,8 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     clientKeys: createClientKeys(fetch, () => clock.now().getTime()),
     requestUris: createRequestUris(fetch, () => clock.now().getTime()),
     verdicts: createVerdicts(),
+    mailer:
+      config.SMTP_URL === undefined ? undefined : createMailer(config.SMTP_URL, mailboxOf(config.MAIL_FROM ?? '')),
     refusals: createRefusals(db, { retention: config.REFUSAL_RETENTION }),
     log,
     metrics,

@@ -75,6 +75,12 @@ export async function many(db: Db, amounts: Amounts, person: RawBuilder<unknown>
       insert into logout_notices (client_id, sub, sid, next_at, dead_at, last_failure, created_at)
       select ${client}, ${person}, 'sid' || n, ${now}::timestamptz + interval '1 day', ${every(2)}, 'status_500', ${at}
       from ${series(amounts.notices)}`,
+    mails: sql`
+      insert into mails (expires_bucket, mail_id, template, recipient, sub, lang, state, next_at, until, created_at)
+      select ${sql.raw(String(Math.floor(now.getTime() / 86_400_000) + 14))}, 'mail' || n, 'notice',
+        'u' || n % 500 || '@example.test', ${person}, 'en',
+        case when n % 40 = 0 then 'dead' when n % 30 = 0 then 'waiting' else 'sent' end, ${at}, ${at}, ${at}
+      from ${series(amounts.notices)}`,
     audit_events: sql`
       insert into audit_events (at, event, sub, client_id, actor, ip, request_id, detail)
       select ${now}::timestamptz - (${number(amounts.events)} - n) * interval '1 second',

@@ -26,6 +26,7 @@ import { databaseChecks } from './database-checks.ts';
 import { zodProblems } from '../failure.ts';
 import { error, ok, or, warning, type Finding } from './finding.ts';
 import { inspectCertificate, inspectIssuer, inspectTlsFiles } from './issuer.ts';
+import { mailCheck } from './mail.ts';
 import { readPages } from '../list.ts';
 
 /** What a check may use besides the database: requests to the running server. */
@@ -157,6 +158,8 @@ export const checks = {
     }
     return or(findings, 'secrets are their owner’s alone');
   },
+
+  mail: mailCheck,
 
   async names({ deps: { db } }) {
     const findings: Finding[] = [];

@@ -17,6 +17,7 @@ import { authorize } from './authorize.ts';
 import { consent } from './consent.ts';
 import type { Context } from './context.ts';
 import { createCookies } from './cookies.ts';
+import { devMail } from './dev-mail.ts';
 import { device } from './device.ts';
 import { demo, type DemoApplication } from './demo.ts';
 import { sendErrorPage } from './error-page.ts';
@@ -67,6 +68,7 @@ export async function browser(
   for (const door of [authorize, interaction, device, logout, account, initiate, logo, language]) door(app, context);
   for (const door of Object.values(stepPages)) door(app, context);
   if (application) demo(app, context, application);
+  if (deps.config.mode === 'dev') devMail(app, context);
   app.setNotFoundHandler(() => {
     throw new OAuthError('not_found', 'there is nothing at this address', { check: 'address' });
   });

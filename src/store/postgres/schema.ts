@@ -20,6 +20,8 @@ import type { InteractionsTable } from '../interactions.ts';
 import type { SigningKeysTable } from '../keys.ts';
 import type { LogoutNoticesTable } from '../logout-notices.ts';
 import type { PasskeyPeopleTable, PasskeysTable } from '../passkeys.ts';
+import type { MailRequestsTable } from '../mail-requests.ts';
+import type { MailsTable } from '../mails.ts';
 import type { PushedRequestsTable } from '../pushed-requests.ts';
 import type { RefreshTokensTable } from '../refresh-tokens.ts';
 import type { RefusalsTable } from '../refusals.ts';
@@ -67,6 +69,8 @@ export interface Database {
   signing_keys: SigningKeysTable;
   salts: SaltsTable;
   logout_notices: LogoutNoticesTable;
+  mails: MailsTable;
+  mail_requests: MailRequestsTable;
   idempotency_keys: IdempotencyKeysTable;
   sign_outs: SignOutsTable;
   refusals: RefusalsTable;
@@ -84,6 +88,7 @@ export const SHORT_LIVED = {
   pushed_requests: 'hash',
   sessions: 'hash',
   sign_outs: 'hash',
+  mails: 'mail_id',
   access_tokens: 'hash',
   revoked_tokens: 'jti',
   replays: 'hash',

@@ -1,0 +1,49 @@
+import { html, type Html } from './html.ts';
+import { page, type Frame } from './layout.ts';
+
+const sentences = {
+  title: 'Mail of development mode',
+  heading: 'Mail',
+  lead: 'Every mail that this server would send, the latest first. Only development mode has this page.',
+  none: 'None so far.',
+  html: 'As HTML',
+  json: 'As JSON',
+};
+
+export type DevMailPageProps = {
+  frame: Frame;
+  json_url: string;
+  letters: ReadonlyArray<{
+    to: string;
+    at: string;
+    state: string;
+    subject: string;
+    text: string;
+    links: readonly string[];
+    html_url: string;
+  }>;
+};
+
+export function devMailPage({ frame, letters, json_url }: DevMailPageProps): Html {
+  return page(frame, {
+    title: sentences.title,
+    heading: sentences.heading,
+    lead: sentences.lead,
+    wide: true,
+    body: html`${letters.length === 0 && html`<p>${sentences.none}</p>`}
+      ${letters.map(
+        ({ to, at, state, subject, text, links, html_url }) =>
+          html`<section>
+            <h2>${subject}</h2>
+            <p class="small muted">${to}, ${at}, ${state}</p>
+            ${links.map((link) => html`<p><a href="${link}">${link}</a></p>`)}
+            <details>
+              <summary>${text.split('\n')[0]}</summary>
+              <pre>${text}</pre>
+              <p><a href="${html_url}">${sentences.html}</a></p>
+            </details>
+          </section>`,
+      )}
+      <p class="small"><a href="${json_url}">${sentences.json}</a></p>`,
+  });
+}
