@@ -13,6 +13,7 @@ import { tuneHeap } from '../platform/heap.ts';
 import { createLog } from '../platform/log.ts';
 import { ensureSecretFile, readSecretFile } from '../platform/secret-file.ts';
 import { isUnavailable } from '../store/postgres/db.ts';
+import { resealForeignSecrets } from '../users/foreign-secrets.ts';
 import { resealSecrets } from '../users/upstream/secret.ts';
 import { startWorkers } from '../workers/index.ts';
 import { makePartitions } from '../workers/keep-partitions.ts';
@@ -77,6 +78,7 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     await checkPooler(deps);
     await prepareSchema(config, connection, deps.db);
     await ensureKeys(deps.db, deps.secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], deps.clock());
+    await resealForeignSecrets(deps.db, deps.secrets);
     await resealSecrets(deps);
     await deps.keys.reload();
     const partitioned = makePartitions(deps).catch((error: unknown) => {

@@ -44,3 +44,7 @@ export async function isNeeded(db: Db): Promise<boolean> {
     .executeTakeFirst();
   return row !== undefined;
 }
+
+/** All whose name begins so. */
+export const named = (db: Db, prefix: string): Promise<Salt[]> =>
+  db.selectFrom('salts').selectAll().where('name', 'like', `${prefix}%`).orderBy('name').execute();

@@ -17,6 +17,7 @@ import {
 import * as failures from '../store/failures.ts';
 import * as users from '../store/users.ts';
 import { knownDevices, readDevice } from './device.ts';
+import { openForeignSecret } from './foreign-secrets.ts';
 
 export interface Credentials {
   /** Username or e-mail address. */
@@ -43,7 +44,7 @@ const PASSWORD = ['pwd'];
 /** What people can show of themselves here: the methods (RFC 8176) of each way to sign in. */
 export const WAYS_TO_SIGN_IN: ReadonlyArray<readonly string[]> = [PASSWORD];
 
-type Needs = Pick<Deps, 'db' | 'passwords' | 'secrets' | 'random' | 'clock'>;
+type Needs = Pick<Deps, 'db' | 'passwords' | 'secrets' | 'random' | 'clock' | 'log'>;
 
 /**
  * Checks a password. Unknown account, wrong password and disabled account are one answer and take one time.
@@ -69,7 +70,9 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
       if (!reservation.granted) refuseTooMany(failed, lanes, user?.sub, now);
     }
 
-    const matches = await deps.passwords.verify(user?.phc ?? null, credentials.password);
+    const matches = await deps.passwords.verify(user?.phc ?? null, credentials.password, (name) =>
+      openForeignSecret(deps, name),
+    );
     if (!user || !matches || user.disabled_at !== null) {
       if (!suspected) await failures.count(deps.db, keys, now, since);
       const cause = user ? (matches ? 'disabled account' : 'wrong password') : 'unknown account';

@@ -17,8 +17,8 @@ export function knowingThePassword(hasher: PasswordHasher): PasswordHasher {
         ? { common: false, score: 4, warning: null, suggestions: [] }
         : hasher.strength(password, words),
     hash: (password) => (password === PASSWORD ? (known ??= hasher.hash(password)) : hasher.hash(password)),
-    async verify(phc, password) {
-      if (password !== PASSWORD || phc === null || phc !== (await known)) return hasher.verify(phc, password);
+    async verify(phc, password, secretOf) {
+      if (password !== PASSWORD || phc === null || phc !== (await known)) return hasher.verify(phc, password, secretOf);
       return (verified ??= hasher.verify(phc, password));
     },
   };

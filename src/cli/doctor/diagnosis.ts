@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { metadataOf } from '../../clients/register.ts';
 import { connectionsOf } from '../../config.ts';
+import { lostForeignSecrets } from '../../users/foreign-secrets.ts';
 import { isSaltReadable, keyStates, unreadableKeys } from '../../keys/index.ts';
 import { isPublic } from '../../protocol/client.ts';
 import { clientMetadata } from '../../protocol/client-metadata.ts';
@@ -95,6 +96,11 @@ export const checks = {
       const remedy =
         'append the key it was sealed under to SECRET_KEYS; if that is lost, see "Secrets and keys" in docs/production.md';
       findings.push(error('the salt of pairwise subjects cannot be opened with SECRET_KEYS', remedy));
+    }
+    for (const name of await lostForeignSecrets(db, secrets)) {
+      const remedy =
+        'append the key it was sealed under to SECRET_KEYS; if that is lost, import one person of Firebase again';
+      findings.push(error(`the signer key ${name} of imported passwords cannot be opened with SECRET_KEYS`, remedy));
     }
     const algs = [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS];
     for (const alg of algs) {

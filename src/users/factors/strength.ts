@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import type * as core from '@zxcvbn-ts/core';
 import type * as common from '@zxcvbn-ts/language-common';
 import type * as english from '@zxcvbn-ts/language-en';
-import { temporarilyUnavailable } from '../../protocol/error.ts';
+import { createIdleThread, type Reply } from './idle-thread.ts';
 
 /** What makes a password easy to guess, in the words of zxcvbn: each has a sentence. */
 export const WARNINGS = {
@@ -64,13 +64,10 @@ interface Question {
   words: readonly string[];
 }
 
-type Answer = { strength: Strength } | { problem: string };
-
 /** Of more characters only these are judged: what they are worth is enough, and the time grows with their number. */
 const JUDGED = 64;
 /** Each takes a tenth of a second at most. */
 const MAX_WAITING = 50;
-const IDLE_MS = 60_000;
 const LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32 };
 
 /** What runs in the thread. It is given to it as text, as that of argon2-threads.ts and for the same reason. */
@@ -91,11 +88,10 @@ function work(from: string, judged: number): void {
     l33tMaxSubstitutions: 4,
   });
   const usual = new Set(dictionary['passwords-common'] as readonly string[]);
-  const answer = ({ password, words }: Question): Answer => {
+  const answer = ({ password, words }: Question): Reply<Strength> => {
     try {
       const { score, feedback } = zxcvbn.check(password, [...words]);
-      const strength = { common: usual.has(password.toLowerCase()), score, ...feedback };
-      return { strength: strength as Strength };
+      return { value: { common: usual.has(password.toLowerCase()), score, ...feedback } as Strength };
     } catch (error) {
       return { problem: String(error) };
     }
@@ -110,49 +106,10 @@ const WORK = `(${work.toString()})(${JSON.stringify(import.meta.url)}, ${JUDGED}
 
 /** Judges in a thread that is there while somebody asks. @throws OAuthError temporarily_unavailable when too many wait */
 export function createStrength(): JudgeStrength {
-  let worker: Worker | undefined;
-  let idle: NodeJS.Timeout | undefined;
-  const pending: Array<PromiseWithResolvers<Strength>> = [];
-
-  const start = (): Worker => {
-    const started = new Worker(WORK, { eval: true, resourceLimits: LIMITS });
-    const end = (why: unknown): void => {
-      if (worker !== started) return;
-      worker = undefined;
-      for (const { reject } of pending.splice(0)) reject(why);
-    };
-    started.on('error', end);
-    started.on('exit', () => end(new Error('the thread that judges passwords has ended')));
-    started.on('message', (answer: Answer) => {
-      const { resolve, reject } = pending.shift()!;
-      if (pending.length === 0) {
-        // Only while it is asked something does it keep the process.
-        started.unref();
-        idle = setTimeout(() => {
-          worker = undefined;
-          void started.terminate();
-        }, IDLE_MS).unref();
-      }
-      if ('problem' in answer) reject(new Error(answer.problem));
-      else resolve(answer.strength);
-    });
-    return started;
-  };
-
-  return async (password, words) => {
-    if (pending.length >= MAX_WAITING) {
-      throw temporarilyUnavailable('too many people are choosing a password at once', {
-        retry_after: 2,
-        check: 'sign_in_queue',
-      });
-    }
-    clearTimeout(idle);
-    worker ??= start();
-    const one = Promise.withResolvers<Strength>();
-    pending.push(one);
-    worker.ref();
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- as above
-    worker.postMessage({ password, words } satisfies Question);
-    return one.promise;
-  };
+  const ask = createIdleThread<Strength>(
+    () => new Worker(WORK, { eval: true, resourceLimits: LIMITS }),
+    MAX_WAITING,
+    'choosing a password',
+  );
+  return (password, words) => ask({ password, words } satisfies Question);
 }
