@@ -7,6 +7,7 @@ import { logIssued, type Requester } from '../events/index.ts';
 import { startSession, type LiveSession, type Start } from '../sessions/index.ts';
 import type { TokenResponse } from '../tokens/issue.ts';
 import { BUILT_IN_CLIENT, makeLoginToken } from '../tokens/login-token.ts';
+import { signInByPasskey, type PasskeyCredentials } from '../users/passkey-sign-in.ts';
 import { signIn, type Credentials } from '../users/sign-in.ts';
 
 type Needs = Pick<
@@ -22,15 +23,16 @@ export interface BrowserSignIn {
   device: string;
 }
 
-/** Signs somebody in, beside the sessions the browser has. @throws OAuthError as `signIn` does */
+/** Signs somebody in by either, beside the sessions the browser has. @throws OAuthError as `signIn` and `signInByPasskey` do */
 export async function signInBrowser(
   deps: Needs,
-  credentials: Credentials,
+  credentials: Credentials | PasskeyCredentials,
   { browser_sessions, browser }: Required<Pick<Start, 'browser_sessions' | 'browser'>>,
   by: Requester,
   via: string,
 ): Promise<BrowserSignIn> {
-  const person = await signIn(deps, credentials, by);
+  const person =
+    'challenge' in credentials ? await signInByPasskey(deps, credentials, by) : await signIn(deps, credentials, by);
   const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, browser_sessions, browser, via } as const;
   const { handle, remaining } = await startSession(deps, person, start, by, deps.clock());
   return { sub: person.sub, session: handle, remaining, device: person.device };

@@ -40,12 +40,20 @@ export function readContexts(entries: readonly string[]): Contexts {
   return contexts;
 }
 
+/** A key that made sure who used it is two factors in one: the device that holds it, and what unlocks that. */
+const isVerifiedKey = (amr: readonly string[]): boolean =>
+  amr.includes('user') && (amr.includes('hwk') || amr.includes('swk'));
+
+/** Does a sign-in by these methods show this one? */
+const shows = (amr: readonly string[], method: string): boolean =>
+  amr.includes(method) || (method === 'mfa' && isVerifiedKey(amr));
+
 /** Which of ours a sign-in by these methods is. */
-export const levelOf = (amr: readonly string[]): string => (amr.includes('mfa') ? '2' : '1');
+export const levelOf = (amr: readonly string[]): string => (shows(amr, 'mfa') ? '2' : '1');
 
 /** The first of `values` that a sign-in by these methods is worthy of. */
 export const metContext = (contexts: Contexts, values: readonly string[], amr: readonly string[]): string | undefined =>
-  values.find((value) => contexts.get(value)?.every((method) => amr.includes(method)));
+  values.find((value) => contexts.get(value)?.every((method) => shows(amr, method)));
 
 /** The contexts a client asks for, best first. */
 export interface RequestedAcr {

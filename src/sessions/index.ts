@@ -62,6 +62,8 @@ export interface Authentication {
   acr: string;
   /** Which password was proven, by the time it was set; null when none was. */
   password_changed_at: Date | null;
+  /** Which passkey was used, if one was. */
+  credential_id?: Buffer | undefined;
 }
 
 /** Where a session comes from and how long it lives. */
@@ -90,12 +92,12 @@ export interface Started extends Handle {
 /**
  * Starts a session with a new id. Of several sign-ins of one person at once in one browser there is one session, and each is
  * told of it: whichever answer the browser keeps, its cookie names all that lives.
- * @throws OAuthError access_denied when the account was disabled, or got another password, meanwhile; invalid_request when somebody
+ * @throws OAuthError access_denied when the account was disabled, got another password, or lost the passkey, meanwhile; invalid_request when somebody
  * else signed in in the same browser meanwhile
  */
 export async function startSession(
   deps: Needs,
-  { sub, amr, acr, password_changed_at }: Authentication,
+  { sub, amr, acr, password_changed_at, credential_id }: Authentication,
   { kind, ttl, browser_sessions = [], browser, via, onStart }: Start,
   by: Requester,
   now: Date,
@@ -141,8 +143,8 @@ export async function startSession(
       seen_at: now,
       expires_at,
     };
-    if (!(await store.insert(trx, row, password_changed_at))) {
-      const received = 'an account that was disabled, or got another password, meanwhile';
+    if (!(await store.insert(trx, row, password_changed_at, credential_id))) {
+      const received = 'an account that was disabled, got another password, or lost the passkey, meanwhile';
       throw accessDenied('the account cannot sign in', { check: 'account', sub, received });
     }
     if (replaced) await store.supersede(trx, replaced, now);

@@ -76,7 +76,7 @@ export async function findLive(
 }
 
 /**
- * Starts a session, unless the person was disabled meanwhile, or the password that was proven (null for none) is no longer
+ * Starts a session, unless the person was disabled meanwhile, or the password or the passkey that was proven is no longer
  * theirs. Locks the rows of both, so that a disabling or a password change in flight either sees this session or prevents
  * it. Locks are taken in one order everywhere: account, password, sessions, grants.
  */
@@ -84,12 +84,16 @@ export async function insert(
   trx: Trx,
   session: Omit<SessionRow, 'ended_at'> & Partial<BrowserOrigin & Place>,
   password_changed_at: Date | null,
+  credential_id?: Buffer,
 ): Promise<boolean> {
   const { rows } = await sql`
     with person as (select sub from users where sub = ${session.sub} and disabled_at is null for share),
     proof as (
       select 1 from password_credentials p join person using (sub)
       where p.changed_at = ${password_changed_at}::timestamptz for share of p
+    ), passkey as (
+      select 1 from passkeys k join person using (sub)
+      where k.credential_id = ${credential_id ?? null}::bytea for share of k
     )
     insert into sessions (expires_bucket, hash, sid, kind, sub, auth_time, amr, acr, created_at, seen_at, expires_at,
       browser_hash, salt, device, network)
@@ -98,7 +102,8 @@ export async function insert(
       ${session.seen_at}::timestamptz, ${session.expires_at}::timestamptz,
       ${session.browser_hash ?? null}::bytea, ${session.salt ?? null}::bytea,
       ${session.device ?? null}::text, ${session.network ?? null}::text
-    from person where ${password_changed_at === null}::boolean or exists (select from proof)
+    from person where (${password_changed_at === null}::boolean or exists (select from proof))
+      and (${credential_id === undefined}::boolean or exists (select from passkey))
     returning sid`.execute(trx);
   return rows.length > 0;
 }

@@ -36,6 +36,8 @@ export interface SignedIn {
   acr: string;
   /** When the password that was proven was set: a session may start only while it is still the one. */
   password_changed_at: Date | null;
+  /** The passkey that was used, where one was: a session may start only while it is still theirs. */
+  credential_id?: Buffer | undefined;
   /** The device cookie to set. */
   device: string;
 }

@@ -4,6 +4,7 @@ import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
 import { frameSentences } from './sentences/frame.ts';
 import { loginSentences } from './sentences/login.ts';
+import { passkeyButton, passkeyForm, usePasskeys, type PasskeyFormProps } from './passkey.ts';
 import { revealPassword, sendOnce } from './script.ts';
 
 export type LoginPageProps = {
@@ -20,30 +21,36 @@ export type LoginPageProps = {
   problem?: string | undefined;
   /** By which those who run the server find the problem. */
   request_id?: string | undefined;
+  /** Where people may sign in by passkeys. */
+  passkey?: Pick<PasskeyFormProps, 'options' | 'forget'> | undefined;
+  /** The problem is one of the passkey that was used. */
+  problem_of_passkey?: boolean | undefined;
   cancel: boolean;
   /** Why it is asked again, as a sentence. */
   reason?: string | undefined;
 };
 
 export function loginPage(props: LoginPageProps): Html {
-  const { frame, action, form_token, client, username, fixed_account, problem, cancel, reason } = props;
-  const field = fixed_account !== undefined || username !== '' ? 'password' : 'username';
+  const { frame, action, form_token, client, username, fixed_account, problem, passkey, cancel, reason } = props;
+  const typed = fixed_account !== undefined || username !== '' ? 'password' : 'username';
+  const field = props.problem_of_passkey === true ? 'passkey-signin' : typed;
   const t = loginSentences(frame.lang);
   const common = frameSentences(frame.lang);
   const about = (name: string) => (name === field ? problem : undefined);
-  const focus = (name: string) => problem === undefined && name === field && html` autofocus`;
+  const focus = (name: string) => problem === undefined && name === typed && html` autofocus`;
 
   return page(frame, {
     title: titled(frame, client ? t.title_client({ client: clientName(client) }) : t.title, problem),
     heading: fixed_account ? t.confirm : client ? t.title_client({ client: namedClient(client) }) : t.title,
     lead: reason ?? (fixed_account && client ? t.to_go_on({ client: namedClient(client) }) : client?.client_host),
     client,
-    scripts: [revealPassword, sendOnce],
+    scripts: [revealPassword, sendOnce, ...(passkey ? [usePasskeys] : [])],
     body: html`
       ${problemSummary(frame, problem, field)}
       ${fixed_account && who(fixed_account, switchLink(t, fixed_account, props.switch_url))}
       <form method="post" action="${action}">
         ${hidden({ form_token })}
+        ${passkey && html`<input type="hidden" id="passkeys-possible" name="passkeys_possible" value="" />`}
         ${
           fixed_account
             ? // For password managers: they file the password under the name that stands beside it.
@@ -89,6 +96,7 @@ export function loginPage(props: LoginPageProps): Html {
           <button class="button strong" id="login-submit" name="action" value="login">
             ${fixed_account ? common.continue : t.title}
           </button>
+          ${passkey && passkeyButton(frame)}
           ${
             cancel &&
             html`<button class="button quiet" id="login-cancel" name="action" value="cancel" formnovalidate>
@@ -97,7 +105,7 @@ export function loginPage(props: LoginPageProps): Html {
           }
         </div>
       </form>
-      ${problemDetails(frame, props.request_id)}
+      ${passkey && passkeyForm({ action, form_token, ...passkey })} ${problemDetails(frame, props.request_id)}
     `,
   });
 }

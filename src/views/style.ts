@@ -10,7 +10,7 @@ const css = `
 --sky:#090d15;--ground:#151b27;--panel:#181f2c;--soft:#202939;--ink:#edf0f6;--muted:#a9b3c4;--line:#2c3648;--edge:#7a869c;
 --strong:#f2c26b;--over:#ffd68c;--on:#211703;--link:#f2c887;--lamp:#ffc95c;--glow:#ffc95c24;--wall:#3a4a6b;--bad:#ff9d94;--warn:#34212a;--new:#4a3a17;
 --shade:0 1px 2px #0006,0 18px 48px -16px #000a}}
-*,::before,::after{box-sizing:border-box}
+*,::before,::after{box-sizing:border-box}[hidden]{display:none!important}
 html{background:var(--ground);font:100%/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;min-height:100vh;min-height:100dvh;display:flex;flex-direction:column;align-items:center;padding:clamp(.75rem,7vh,4.5rem) .75rem 0;
 background:linear-gradient(var(--sky),var(--ground) 34rem) no-repeat;color:var(--ink);overflow-wrap:anywhere}

@@ -64,6 +64,14 @@ export function samplePages(frame: Frame): Record<string, Html> {
   const ada = { sub: 'ada', name: 'Ada Lovelace', email: 'ada@example.test' };
   const form = { frame, form_token: 'form-token' };
   const login = { ...form, action: '/interaction/1/login', username: '', cancel: true };
+  const passkey = {
+    options: JSON.stringify({
+      challenge: 'AAAA',
+      rpId: 'id.example.test',
+      allowCredentials: [],
+      userVerification: 'required',
+    }),
+  };
   const consent = {
     ...form,
     action: '/interaction/1/consent',
@@ -96,6 +104,14 @@ export function samplePages(frame: Frame): Record<string, Html> {
   return {
     login: loginPage(login),
     'login-client': loginPage({ ...login, client: notes }),
+    'login-passkey': loginPage({ ...login, client: notes, passkey }),
+    'login-passkey-problem': loginPage({
+      ...login,
+      client: notes,
+      passkey: { ...passkey, forget: 'AAAA' },
+      problem: 'That passkey is not known here any more.',
+      problem_of_passkey: true,
+    }),
     'login-problem': loginPage({
       ...login,
       client: notes,

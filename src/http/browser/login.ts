@@ -8,9 +8,12 @@ import { pages, type AccountPageName } from '../../protocol/endpoint.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { parseParameters, textOf, type Parameters } from '../../protocol/parameters.ts';
 import type { LiveSession } from '../../sessions/index.ts';
+import type { ChallengeBinding } from '../../users/factors/passkey.ts';
 import { DEVICE_TTL } from '../../users/device.ts';
 import { loginPage, type LoginPageProps } from '../../views/login.ts';
 import { loginSentences } from '../../views/sentences/login.ts';
+import { passkeySentences } from '../../views/sentences/passkey.ts';
+import type { Language } from '../../languages/index.ts';
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
@@ -20,6 +23,7 @@ import { clientView } from './client-view.ts';
 import { browserOf, urlOf, type Context } from './context.ts';
 import { formToken, isFromBrowser, requireFormToken, requireSameOrigin } from './forgery.ts';
 import { stepDoor, stepForm, SWITCH, switchUrl, type OpenedPage } from './interaction.ts';
+import { bringsPasskey, passkeyCredentials, passkeyProps } from './passkey.ts';
 import { keepSessions, personView, sessionsOf } from './signed-in.ts';
 
 const credentials = z.object({ username: z.string().min(1).max(320), password: z.string().min(1).max(8192) });
@@ -32,17 +36,18 @@ export function login(app: FastifyInstance, context: Context): void {
 
 function interactionLogin(app: FastifyInstance, context: Context, options: RouteShorthandOptions): void {
   const { deps } = context;
-  const show = (reply: FastifyReply, page: OpenedPage, problem?: Problem): FastifyReply => {
-    const { client, session, request } = page.opened;
-    // Signed in, but not freshly enough: the same person is asked again, or says who else they are.
-    const fixed = isReauthentication(page) ? session : undefined;
-    return sendLogin(context, reply, {
+  const challengeOf = ({ opened, browser }: OpenedPage): ChallengeBinding => ['sign-in', browser, opened.id];
+  const show = async (reply: FastifyReply, page: OpenedPage, problem?: Problem): Promise<void> => {
+    const { client, request } = page.opened;
+    const fixed = fixedOf(page);
+    sendLogin(context, reply, {
       ...stepForm(context, page, 'login'),
       client: clientView(client),
       username: problem?.username ?? fixed?.username ?? request.login_hint ?? '',
       fixed_account: fixed && personView(fixed),
       switch_url: switchUrl(context, page.opened),
       cancel: true,
+      passkey: await passkeyProps(deps, challengeOf(page), fixed, problem?.refusal),
       problem: aboutFixed(fixed, problem),
     });
   };
@@ -52,7 +57,7 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
     async show(page, request, reply) {
       const switches = (request.query as { text: string }).text === SWITCH;
       if (!switches && page.opened.step !== 'login') return false;
-      show(reply, switches ? asStranger(page) : page);
+      await show(reply, switches ? asStranger(page) : page);
       return true;
     },
     async take(page, form, request, reply) {
@@ -61,9 +66,10 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
         return false;
       }
       const browser = browserOf(context, request, reply);
-      const outcome = await trySignIn(context, request, browser, form, page.sessions, 'interaction');
+      const passkey = { challenge: challengeOf(page), confirms: fixedOf(page) };
+      const outcome = await trySignIn(context, request, browser, form, page.sessions, 'interaction', passkey);
       if ('problem' in outcome) {
-        show(reply, page, outcome);
+        await show(reply, page, outcome);
         return true;
       }
       setCookies(context, request, reply, outcome);
@@ -72,6 +78,10 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
     },
   });
 }
+
+/** Signed in, but not freshly enough: the same person is asked again, or says who else they are. */
+const fixedOf = (page: OpenedPage): LiveSession | undefined =>
+  isReauthentication(page) ? page.opened.session : undefined;
 
 /** Is it the person signed in who has to prove it again, and not somebody else? */
 const isReauthentication = ({ opened: { row, session, request } }: OpenedPage): boolean => {
@@ -85,15 +95,16 @@ const asStranger = (page: OpenedPage): OpenedPage => ({ ...page, opened: { ...pa
 function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthandOptions): void {
   const { deps } = context;
   const action = urlOf(context, pages.login);
-  const show = (
+  const challengeOf = (browser: string): ChallengeBinding => ['sign-in', browser, 'login'];
+  const show = async (
     reply: FastifyReply,
     browser: string,
     back: { to: AccountPageName | undefined; session: LiveSession | undefined },
     problem?: Problem,
-  ): FastifyReply => {
+  ): Promise<void> => {
     // On the way to a page of the account whoever is signed in confirms that it is them, or says who else they are.
     const fixed = back.to && back.session;
-    return sendLogin(context, reply, {
+    sendLogin(context, reply, {
       action: back.to ? loginFor(context, back.to) : action,
       form_token: formToken(deps, ['login', browser, '']),
       username: problem?.username ?? fixed?.username ?? '',
@@ -101,6 +112,7 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       switch_url: fixed && action,
       reason: fixed && 'fresh',
       cancel: false,
+      passkey: await passkeyProps(deps, challengeOf(browser), fixed, problem?.refusal),
       problem: aboutFixed(fixed, problem),
     });
   };
@@ -110,7 +122,7 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
     async GET(request, reply) {
       const to = destinationOf(request);
       const [session] = to ? await sessionsOf(context, request, deps.clock()) : [];
-      show(reply, browserOf(context, request, reply), { to, session });
+      await show(reply, browserOf(context, request, reply), { to, session });
       return reply;
     },
     async POST(request, reply) {
@@ -122,8 +134,12 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       if (isFromBrowser(request)) requireFormToken(deps, textOf(form, 'form_token'), ['login', browser, '']);
       const to = destinationOf(request);
       const sessions = await sessionsOf(context, request, deps.clock());
-      const outcome = await trySignIn(context, request, browser, form, sessions, 'login');
-      if ('problem' in outcome) return show(reply, browser, { to, session: sessions[0] }, outcome);
+      const passkey = { challenge: challengeOf(browser), confirms: to && sessions[0] };
+      const outcome = await trySignIn(context, request, browser, form, sessions, 'login', passkey);
+      if ('problem' in outcome) {
+        await show(reply, browser, { to, session: sessions[0] }, outcome);
+        return reply;
+      }
       setCookies(context, request, reply, outcome);
       return reply.redirect(accountUrl(context, to ?? 'overview'), 303);
     },
@@ -175,21 +191,22 @@ async function trySignIn(
   form: Parameters,
   browser_sessions: readonly LiveSession[],
   via: string,
+  { challenge, confirms }: { challenge: ChallengeBinding; confirms: LiveSession | undefined },
 ): Promise<BrowserSignIn | Problem> {
   const since = deps.clock();
   const username = textOf(form, 'username') ?? '';
+  const device = cookies.get(request, 'device');
   const parsed = credentials.safeParse({ username, password: textOf(form, 'password') ?? '' });
   try {
-    if (!parsed.success)
+    if (!parsed.success && !bringsPasskey(form))
       throw invalidRequest('the username or the password is missing', {
         check: 'parameter',
         expected: 'username and password',
         received: parsed.error.issues.map(({ path }) => `${String(path[0])} is missing or too long`).join(', '),
       });
-    const device = cookies.get(request, 'device');
     return await signInBrowser(
       deps,
-      { ...parsed.data, device },
+      parsed.success ? { ...parsed.data, device } : passkeyCredentials(form, challenge, confirms, device),
       { browser_sessions, browser: { value: browser, since } },
       requesterOf(request),
       via,
@@ -201,7 +218,9 @@ async function trySignIn(
       problem:
         error.failed.check === 'sign_in_beside'
           ? 'concurrent'
-          : (SAID.find((said) => said === error.error) ?? 'other_problem'),
+          : (ABOUT_PASSKEYS.find((check) => check === error.failed.check) ??
+            SAID.find((said) => said === error.error) ??
+            'other_problem'),
       username: username.slice(0, 320),
       refusal: error,
     };
@@ -211,10 +230,16 @@ async function trySignIn(
 /** Errors with a sentence of their own. */
 const SAID = ['invalid_request', 'invalid_credentials', 'too_many_requests', 'access_denied'] as const;
 /** Where it says who is asked, only one of the two can be wrong: `wrong_password`. */
-type Said = (typeof SAID)[number] | 'wrong_password' | 'concurrent' | 'other_problem';
+type Said = (typeof SAID)[number] | AboutPasskey | 'wrong_password' | 'concurrent' | 'other_problem';
+
+/** The checks of passkeys that have one. */
+const ABOUT_PASSKEYS = ['passkey', 'passkey_unknown', 'passkey_challenge', 'passkey_count'] as const;
+type AboutPasskey = (typeof ABOUT_PASSKEYS)[number];
+
+const isOfPasskey = (said: Said): said is AboutPasskey => ABOUT_PASSKEYS.some((check) => check === said);
 
 const aboutFixed = (fixed: LiveSession | undefined, problem: Problem | undefined): Problem | undefined =>
-  fixed && problem?.refusal.error === 'invalid_credentials' ? { ...problem, problem: 'wrong_password' } : problem;
+  fixed && problem?.problem === 'invalid_credentials' ? { ...problem, problem: 'wrong_password' } : problem;
 
 function setCookies(
   context: Context,
@@ -232,6 +257,9 @@ type Shown = Omit<LoginPageProps, 'frame' | 'problem' | 'reason'> & {
   reason?: 'fresh' | undefined;
 };
 
+const sentenceOf = (said: Said, lang: Language): string =>
+  isOfPasskey(said) ? passkeySentences(lang)[said] : loginSentences(lang)[said];
+
 /** Problems stay at the URL where they happened, status 400; a throttle says 429 and when to come back. */
 function sendLogin(context: Context, reply: FastifyReply, { problem, reason, ...props }: Shown): FastifyReply {
   const throttled = problem?.refusal.error === 'too_many_requests';
@@ -244,8 +272,9 @@ function sendLogin(context: Context, reply: FastifyReply, { problem, reason, ...
       loginPage({
         frame,
         ...props,
-        problem: problem && loginSentences(frame.lang)[problem.problem],
+        problem: problem && sentenceOf(problem.problem, frame.lang),
         reason: reason && loginSentences(frame.lang)[reason],
+        problem_of_passkey: problem && isOfPasskey(problem.problem),
         request_id: problem && reply.request.id,
       }),
     { status },
