@@ -15,7 +15,17 @@ import type { Random } from '../protocol/handle.ts';
 
 /** One derived key for each use, so that nothing made for one is good for another. */
 type Purpose =
-  'private-key' | 'form' | 'device' | 'retry' | 'demo' | 'cursor' | 'typed-name' | 'request' | 'session' | 'challenge';
+  | 'private-key'
+  | 'form'
+  | 'device'
+  | 'retry'
+  | 'demo'
+  | 'cursor'
+  | 'typed-name'
+  | 'request'
+  | 'session'
+  | 'challenge'
+  | 'code';
 
 export interface Secrets {
   /** Encrypts under the first key. The label is bound in: a sealed value cannot stand in for another. */
@@ -54,6 +64,7 @@ export function createSecrets(keys: readonly string[], random: Random): Secrets 
         'typed-name': derive('typed-name'),
         request: derive('request'),
         session: derive('session'),
+        code: derive('code'),
         challenge: derive('challenge'),
       } satisfies Record<Purpose, KeyObject>,
     };

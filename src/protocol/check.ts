@@ -92,6 +92,7 @@ export const CHECKS = {
   // People.
   password: 'OWASP ASVS 6.3.8',
   account: 'OWASP ASVS 6.3.8',
+  mail_requests: 'OWASP ASVS 6.3.1',
   sign_in_attempts: 'OWASP ASVS 6.3.1',
   sign_in_queue: 'OWASP ASVS 15.4.4',
   sign_in_beside: 'OWASP ASVS 7.2.4',

@@ -39,6 +39,10 @@ export const USER_CODE_POLICY: ThrottlePolicy = { free: 5, first: 1, longest: 90
 export const USER_CODE_NETWORK_POLICY: ThrottlePolicy = { free: 30, first: 1, longest: 300 };
 /** Passkeys that could not be verified, per network: nothing of them can be guessed, but each costs a signature. */
 export const PASSKEY_NETWORK_POLICY: ThrottlePolicy = { free: 30, first: 1, longest: 300 };
+/** Mails that a name is asked for: somebody who waits for one asks again, and nobody fills another's mailbox. */
+export const MAIL_POLICY: ThrottlePolicy = { free: 5, first: 60, longest: 3600 };
+/** The same from one network, for whatever names. */
+export const MAIL_NETWORK_POLICY: ThrottlePolicy = { free: 50, first: 10, longest: 600 };
 /** Seconds without failure after which a count has faded. */
 export const FADES_AFTER = DAY;
 

@@ -22,6 +22,7 @@ import type { LogoutNoticesTable } from '../logout-notices.ts';
 import type { PasskeyPeopleTable, PasskeysTable } from '../passkeys.ts';
 import type { MailRequestsTable } from '../mail-requests.ts';
 import type { MailsTable } from '../mails.ts';
+import type { PersonLinksTable } from '../person-links.ts';
 import type { PushedRequestsTable } from '../pushed-requests.ts';
 import type { RefreshTokensTable } from '../refresh-tokens.ts';
 import type { RefusalsTable } from '../refusals.ts';
@@ -69,6 +70,7 @@ export interface Database {
   signing_keys: SigningKeysTable;
   salts: SaltsTable;
   logout_notices: LogoutNoticesTable;
+  person_links: PersonLinksTable;
   mails: MailsTable;
   mail_requests: MailRequestsTable;
   idempotency_keys: IdempotencyKeysTable;
@@ -88,6 +90,7 @@ export const SHORT_LIVED = {
   pushed_requests: 'hash',
   sessions: 'hash',
   sign_outs: 'hash',
+  person_links: 'hash',
   mails: 'mail_id',
   access_tokens: 'hash',
   revoked_tokens: 'jti',
