@@ -283,7 +283,7 @@ test('ACR_VALUES are entries of a name and what it needs', () => {
   expect(problemsOf('command', { ACR_VALUES })).toEqual([]);
   expect(loadConfig('command', { ACR_VALUES }).ACR_VALUES).toHaveLength(3);
   expect(problemsOf('command', { ACR_VALUES: 'silver' })).toEqual([
-    'ACR_VALUES is "silver": must be name=methods entries, the methods joined by +',
+    'ACR_VALUES is "silver": must be name=methods entries, the methods joined by +, alternatives by |',
   ]);
 });
 

@@ -61,7 +61,7 @@ export async function situationOf<Request extends InteractionRequest>(
   const claims = claimNames(request.claims).filter((name) => !opened.has(name));
   const remembered = { scope: agreed.scope, claims: [...agreed.claims, ...claimsOpenedBy(agreed.scope, scopes)] };
   const contexts = readContexts(config.ACR_VALUES);
-  return { request, progress, client, candidates, session, claims, remembered, contexts, now };
+  return { request, progress, client, candidates, session, claims, remembered, contexts, policy: config, now };
 }
 
 /** A `sub` that no person has. */

@@ -117,7 +117,22 @@ export async function signedIn(deps: Needs, { row }: Opened, sub: string): Promi
 
 /** The person wants to sign in as somebody else: only a sign-in from now on counts. */
 export async function switchAccount(deps: Needs, { row, now }: Opened): Promise<void> {
-  await interactions.record(deps.db, row, { sign_in_after: now, selected_sub: null, consented_sid: null });
+  await interactions.record(deps.db, row, {
+    sign_in_after: now,
+    selected_sub: null,
+    consented_sid: null,
+    second_factor_later_sid: null,
+  });
+}
+
+/** The person goes on without the second factor that the client only wished for. */
+export async function goOnWithout(deps: Needs, { row, session }: Opened): Promise<void> {
+  if (session) await interactions.record(deps.db, row, { second_factor_later_sid: session.sid });
+}
+
+/** The person has to sign in again before they set something up: only a sign-in from now on counts. */
+export async function signInAgain(deps: Needs, { row, now, session }: Opened): Promise<void> {
+  await interactions.record(deps.db, row, { sign_in_after: now, selected_sub: session?.sub ?? null });
 }
 
 /** The person left the sign-in page. */

@@ -12,12 +12,17 @@ import { listOf } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
 import type { Agreed } from '../store/consents.ts';
 import type { Interaction } from '../store/interactions.ts';
+import type { Config } from '../config.ts';
 import type { LiveSession } from '../store/sessions.ts';
-import { WAYS_TO_SIGN_IN } from '../users/sign-in.ts';
+import { secondsOf, waysToSignIn, withSecond } from '../users/factors/index.ts';
+import { areAsked, owedBy, type Owed } from '../users/factors/policy.ts';
 import { isAskedFor } from './person.ts';
 
 /** What an interaction has recorded of its person so far. */
-export type Progress = Pick<Interaction, 'created_at' | 'sign_in_after' | 'selected_sub' | 'consented_sid'>;
+export type Progress = Pick<
+  Interaction,
+  'created_at' | 'sign_in_after' | 'selected_sub' | 'consented_sid' | 'second_factor_later_sid'
+>;
 
 /** The progress of a request that has just come. */
 export const noProgress = ({ prompt }: Pick<InteractionRequest, 'prompt'>, now: Date): Progress => ({
@@ -25,6 +30,7 @@ export const noProgress = ({ prompt }: Pick<InteractionRequest, 'prompt'>, now: 
   sign_in_after: prompt.includes('login') ? now : null,
   selected_sub: null,
   consented_sid: null,
+  second_factor_later_sid: null,
 });
 
 /** Everything that decides the next step of a request. */
@@ -41,6 +47,8 @@ export interface Situation<Request extends InteractionRequest = InteractionReque
   remembered: Agreed;
   /** The authentication contexts there are. */
   contexts: Contexts;
+  /** What this server asks of everybody. */
+  policy: Pick<Config, 'SECOND_FACTOR'>;
   now: Date;
 }
 
@@ -86,13 +94,7 @@ export const steps = {
         !(session && isMet(situation, session.amr)) &&
         (isFresh || !isAttainable(situation))
       ) {
-        return new OAuthError('unmet_authentication_requirements', 'no acr that was asked for could be met', {
-          check: 'person',
-          expected: `acr ${listOf(situation.request.acr?.values ?? [])}`,
-          received: `amr ${listOf(session?.amr ?? [])}`,
-          client_id: situation.client.client_id,
-          sub: session?.sub,
-        });
+        return unmet(situation, `acr ${listOf(request.acr.values)}`);
       }
       // §3.1.2.2: no answer about anybody else. Who it has to be is the client's secret: no page could say it.
       if (isFresh && request.requested_sub && !isAskedFor(request, session!.sub)) {
@@ -109,6 +111,22 @@ export const steps = {
     // A sign-in on this request is choice enough, and was recorded as one.
     needed: ({ request, progress, session }) =>
       request.prompt.includes('select_account') && session !== undefined && progress.selected_sub !== session.sub,
+  },
+  second_factor: {
+    page: '/second-factor',
+    // OpenID Connect Core §3.1.2.6: whoever showed one factor of two is not signed in yet.
+    unattended: 'login_required',
+    needed(situation) {
+      const { request, progress, session } = situation;
+      if (!session) return false;
+      if (owed(situation) !== 'nothing') return true;
+      if (isMet(situation, session.amr) || !isBroughtBySecond(situation)) return false;
+      if (request.acr?.essential) return true;
+      // A wish: whoever has no second factor may go on without.
+      return !request.prompt.includes('none') && progress.second_factor_later_sid !== session.sid;
+    },
+    hopeless: (situation) =>
+      owed(situation) !== 'nothing' && !areAsked(situation.policy) ? unmet(situation, 'a second factor') : undefined,
   },
   consent: {
     page: '/consent',
@@ -135,12 +153,40 @@ export const signedInMeanwhile = ({ progress, session }: Situation): boolean =>
 const isMet = ({ request, contexts }: Situation, amr: readonly string[]): boolean =>
   request.acr === undefined || metContext(contexts, request.acr.values, amr) !== undefined;
 
-const isAttainable = (situation: Situation): boolean => WAYS_TO_SIGN_IN.some((amr) => isMet(situation, amr));
+const isAttainable = (situation: Situation): boolean =>
+  waysToSignIn(situation.session ?? NOBODY, areAsked(situation.policy)).some((amr) => isMet(situation, amr));
+
+const NOBODY = { second_factors: [] };
+
+/** What the sign-in of the session owes before it counts for anything, or for this client. */
+export const owed = ({ policy, session, client }: Situation): Owed =>
+  session ? owedBy(policy, session, client) : 'nothing';
+
+/** Would a second factor, with what was shown already, be worthy of an acr that was asked for? */
+const isBroughtBySecond = (situation: Situation): boolean => {
+  const { session, policy } = situation;
+  if (!session || !areAsked(policy)) return false;
+  return secondsOf(session).some((second) => isMet(situation, withSecond(session.amr, second)));
+};
+
+/** Is the second factor that is asked for no more than a wish of the client's? */
+export const isWish = (situation: Situation): boolean =>
+  owed(situation) === 'nothing' && situation.request.acr?.essential !== true;
+
+// RFC 9470 §5.
+const unmet = ({ session, client }: Situation, expected: string): OAuthError =>
+  new OAuthError('unmet_authentication_requirements', 'no acr that was asked for could be met', {
+    check: 'person',
+    expected,
+    received: `amr ${listOf(session?.amr ?? [])}`,
+    client_id: client.client_id,
+    sub: session?.sub,
+  });
 
 /** Could, or must, another sign-in bring an acr that was asked for? Without one to bring, a wish goes unfulfilled. */
 function needsStronger(situation: Situation): boolean {
   const { request, session } = situation;
-  if (!session || isMet(situation, session.amr)) return false;
+  if (!session || isMet(situation, session.amr) || isBroughtBySecond(situation)) return false;
   if (request.acr?.essential) return true;
   return isAttainable(situation) && !signedInMeanwhile(situation) && !request.prompt.includes('none');
 }

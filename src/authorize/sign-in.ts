@@ -4,11 +4,18 @@
  */
 import type { Deps } from '../deps.ts';
 import { logIssued, type Requester } from '../events/index.ts';
-import { startSession, type LiveSession, type Start } from '../sessions/index.ts';
+import { levelOf } from '../protocol/acr.ts';
+import { invalidRequest, OAuthError } from '../protocol/error.ts';
+import { elevateSession, startSession, UsedBefore, type LiveSession, type Start } from '../sessions/index.ts';
+import type { Trx } from '../store/postgres/db.ts';
 import type { TokenResponse } from '../tokens/issue.ts';
 import { BUILT_IN_CLIENT, makeLoginToken } from '../tokens/login-token.ts';
 import { signInByPasskey, type PasskeyCredentials } from '../users/passkey-sign-in.ts';
-import { signIn, type Credentials } from '../users/sign-in.ts';
+import { addTotp, type NewTotp } from '../users/enrolment.ts';
+import { withSecond } from '../users/factors/index.ts';
+import { owedBy, type Owed } from '../users/factors/policy.ts';
+import { proveSecondFactor, wrongProof, type Given, type SecondProof } from '../users/second-factor.ts';
+import { signIn, type Credentials, type SignedIn } from '../users/sign-in.ts';
 
 type Needs = Pick<
   Deps,
@@ -21,36 +28,148 @@ export interface BrowserSignIn {
   session: string;
   remaining: readonly LiveSession[];
   device: string;
+  /** What the sign-in lacks before it opens anything. */
+  owed: Owed;
 }
 
-/** Signs somebody in by either, beside the sessions the browser has. @throws OAuthError as `signIn` and `signInByPasskey` do */
+/**
+ * Signs somebody in, beside the sessions the browser has. Where a second factor is owed and none was given, the session waits for it:
+ * it opens nothing until then (users/factors/policy.ts). @throws OAuthError as `signIn` and `signInByPasskey` do
+ */
 export async function signInBrowser(
   deps: Needs,
   credentials: Credentials | PasskeyCredentials,
   { browser_sessions, browser }: Required<Pick<Start, 'browser_sessions' | 'browser'>>,
   by: Requester,
   via: string,
+  given?: Given,
 ): Promise<BrowserSignIn> {
-  const person =
+  const shown =
     'challenge' in credentials ? await signInByPasskey(deps, credentials, by) : await signIn(deps, credentials, by);
-  const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, browser_sessions, browser, via } as const;
-  const { handle, remaining } = await startSession(deps, person, start, by, deps.clock());
-  return { sub: person.sub, session: handle, remaining, device: person.device };
+  const { person, second } = await withGiven(deps, shown, given, by);
+  const claim = second?.claim;
+  const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, browser_sessions, browser, via, claim } as const;
+  const { handle, remaining } = await usingUp(second, person.sub, () =>
+    startSession(deps, person, start, by, deps.clock()),
+  );
+  const { sub, device } = person;
+  return { sub, session: handle, remaining, device, owed: owedBy(deps.config, person) };
+}
+
+/** What somebody showed by now: with the second factor that they gave, where one is owed. */
+async function withGiven(
+  deps: Needs,
+  person: SignedIn,
+  given: Given | undefined,
+  by: Requester,
+): Promise<{ person: SignedIn; second: SecondProof | undefined }> {
+  if (!given || owedBy(deps.config, person) !== 'second_factor') return { person, second: undefined };
+  const second = await proveSecondFactor(deps, person.sub, given, by);
+  const amr = withSecond(person.amr, second.amr);
+  return { person: { ...person, amr, acr: levelOf(amr) }, second };
+}
+
+/** Does what a second factor opens; one that was used before opens nothing. */
+async function usingUp<T>(second: SecondProof | undefined, sub: string, work: () => Promise<T>): Promise<T> {
+  try {
+    const done = await work();
+    await second?.settle();
+    return done;
+  } catch (error) {
+    throw error instanceof UsedBefore && second ? wrongProof(sub, second.factor) : error;
+  }
+}
+
+/**
+ * Takes a second factor from somebody whose session waits for it, or needs more than it has; returns the session's new handle.
+ * @throws OAuthError invalid_credentials, too_many_requests; access_denied when the session ended meanwhile
+ */
+export async function showSecondFactor(
+  deps: Needs,
+  session: LiveSession,
+  given: Given,
+  { browser, bound_to, via }: { browser: string; bound_to?: readonly string[]; via: string },
+  by: Requester,
+): Promise<string> {
+  const second = await proveSecondFactor(deps, session.sub, given, by, bound_to);
+  const amr = withSecond(session.amr, second.amr);
+  const elevation = { amr, acr: levelOf(amr), via, claim: second.claim };
+  const { handle } = await usingUp(second, session.sub, () =>
+    elevateSession(deps, session, elevation, browser, by, deps.clock()),
+  );
+  return handle;
+}
+
+/** What setting up an authenticator app brings: a session that showed it, and recovery codes for who had none. */
+export interface SetUp {
+  handle: string;
+  codes: string[] | undefined;
+}
+
+/**
+ * Sets an authenticator app up, by a right code of it: which is also the second factor of this session.
+ * @throws OAuthError access_denied when the session ended meanwhile, invalid_request when the person has one by now
+ */
+export async function setUpTotp(
+  deps: Needs,
+  session: LiveSession,
+  totp: NewTotp,
+  { browser, via }: { browser: string; via: string },
+  by: Requester,
+): Promise<SetUp> {
+  let added: Awaited<ReturnType<typeof addTotp>>;
+  const amr = withSecond(session.amr, ['otp']);
+  const claim = async (trx: Trx, now: Date): Promise<boolean> => {
+    added = await addTotp(trx, deps, session.sub, totp, by, now);
+    return added !== undefined;
+  };
+  try {
+    const { handle } = await elevateSession(
+      deps,
+      session,
+      { amr, acr: levelOf(amr), via, claim },
+      browser,
+      by,
+      deps.clock(),
+    );
+    return { handle, codes: added?.codes };
+  } catch (error) {
+    if (!(error instanceof UsedBefore)) throw error;
+    throw invalidRequest('an authenticator app is set up already', { check: 'second_factor', sub: session.sub });
+  }
 }
 
 /** Signs a script in and issues the token of POST /login, on a session of its own. */
-export async function signInForToken(deps: Needs, credentials: Credentials, by: Requester): Promise<TokenResponse> {
-  const person = await signIn(deps, credentials, by);
+export async function signInForToken(
+  deps: Needs,
+  credentials: Credentials,
+  by: Requester,
+  given?: Given,
+): Promise<TokenResponse> {
+  const { person, second } = await withGiven(deps, await signIn(deps, credentials, by), given, by);
+  refuseOwing(deps, person);
   const now = deps.clock();
   const { sub } = person;
   const { response, jti, write } = await makeLoginToken(deps, person, now);
-  await startSession(
-    deps,
-    person,
-    { kind: 'login', ttl: deps.config.ACCESS_TOKEN_TTL, via: 'login', onStart: write },
-    by,
-    now,
-  );
+  const ttl = deps.config.ACCESS_TOKEN_TTL;
+  const start = { kind: 'login', ttl, via: 'login', claim: second?.claim, onStart: write } as const;
+  await usingUp(second, sub, () => startSession(deps, person, start, by, now));
   logIssued(deps, by, { grant_type: 'login', client_id: BUILT_IN_CLIENT, sub, jti });
   return response;
+}
+
+/** @throws OAuthError where the sign-in is not whole: what is missing, and how to bring it */
+function refuseOwing({ config }: Pick<Deps, 'config'>, person: SignedIn): void {
+  const owed = owedBy(config, person);
+  if (owed === 'nothing') return;
+  const missing =
+    owed === 'second_factor'
+      ? 'a second factor is missing: send a code as otp, or as recovery-code'
+      : 'a second factor is required: set one up by signing in in a browser';
+  throw new OAuthError('invalid_credentials', missing, {
+    check: 'second_factor_missing',
+    expected: owed === 'second_factor' ? person.second_factors.join(' or ') : 'a second factor',
+    received: person.amr.join(' '),
+    sub: person.sub,
+  });
 }

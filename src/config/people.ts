@@ -2,6 +2,7 @@
 import { contextsProblem } from '../protocol/acr.ts';
 import { MAX_GRANT_TTL } from '../protocol/client-metadata.ts';
 import { DAY } from '../protocol/numeric-date.ts';
+import { z } from 'zod';
 import { integer, list, seconds } from './kinds.ts';
 
 export const people = {
@@ -10,6 +11,7 @@ export const people = {
   PASSWORD_MIN_LENGTH: integer(8, 64, 8),
   PASSWORD_MIN_SCORE: integer(0, 4, 2),
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
+  SECOND_FACTOR: z.enum(['off', 'optional', 'required']).default('optional'),
   ACR_VALUES: list
     .superRefine((entries, context) => {
       const message = contextsProblem(entries);

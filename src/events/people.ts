@@ -1,8 +1,14 @@
 /** What happens to people, as the audit log keeps it. */
 
 /** Events about one person. */
-export type PeopleEvent = {
-  event: 'other_sessions_ended';
-  sub: string;
-  detail: { sessions_ended: number; grants_revoked: number };
-};
+export type PeopleEvent =
+  | { event: 'other_sessions_ended'; sub: string; detail: { sessions_ended: number; grants_revoked: number } }
+  | { event: 'second_factor'; sub: string; detail: { amr: readonly string[]; via: string } }
+  | { event: 'factor_added' | 'factor_removed'; sub: string; detail: { factor: string; sessions_ended?: number } }
+  | {
+      event: 'factors_reset';
+      sub: string;
+      detail: { factors: readonly string[]; sessions_ended: number; grants_revoked: number };
+    }
+  | { event: 'recovery_codes_made'; sub: string; detail: { codes: number } }
+  | { event: 'recovery_code_used'; sub: string; detail: { left: number } };

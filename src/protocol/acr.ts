@@ -4,25 +4,31 @@
  */
 import type { ClaimRequest } from './claims-request.ts';
 
-/** What each context needs, by name. */
-export type Contexts = ReadonlyMap<string, readonly string[]>;
+/** What each context needs, by name: all methods of one of its sets. */
+export type Contexts = ReadonlyMap<string, ReadonlyArray<readonly string[]>>;
 
-/** Ours: one factor, and more than one. */
+/**
+ * Ours: one factor, and more than one. A passkey that knew its person (`user`) is two in one: what they have, and what
+ * they know or are.
+ */
 const BUILT_IN: Contexts = new Map([
-  ['1', []],
-  ['2', ['mfa']],
+  ['1', [[]]],
+  ['2', [['mfa'], ['hwk', 'user'], ['swk', 'user']]],
 ]);
 
-/** `name=methods`: the methods joined by `+`, or the name of one of ours. */
-const ENTRY = /^([\x21-\x7E]{1,200})=([A-Za-z0-9_.+-]+)$/;
+/** `name=methods`: the methods joined by `+`, or the name of one of ours; several of these joined by `|`. */
+const ENTRY = /^([\x21-\x7E]{1,200})=([A-Za-z0-9_.+|-]+)$/;
+
+const setsOf = (methods: string): ReadonlyArray<readonly string[]> =>
+  methods.split('|').flatMap((set) => BUILT_IN.get(set) ?? [set.split('+')]);
 
 /** Why these entries cannot be read, or undefined when they can. */
 export function contextsProblem(entries: readonly string[]): string | undefined {
   const names = [...BUILT_IN.keys()];
   for (const entry of entries) {
     const [, name, methods] = ENTRY.exec(entry) ?? [];
-    if (name === undefined || methods === undefined || methods.split('+').includes('')) {
-      return 'must be name=methods entries, the methods joined by +';
+    if (name === undefined || methods === undefined || setsOf(methods).flat().includes('')) {
+      return 'must be name=methods entries, the methods joined by +, alternatives by |';
     }
     if (names.includes(name)) return `names ${name} twice, or it is one of the built-in ones`;
     names.push(name);
@@ -35,25 +41,18 @@ export function readContexts(entries: readonly string[]): Contexts {
   const contexts = new Map(BUILT_IN);
   for (const entry of entries) {
     const [, name = '', methods = ''] = ENTRY.exec(entry) ?? [];
-    contexts.set(name, BUILT_IN.get(methods) ?? methods.split('+'));
+    contexts.set(name, setsOf(methods));
   }
   return contexts;
 }
 
-/** A key that made sure who used it is two factors in one: the device that holds it, and what unlocks that. */
-const isVerifiedKey = (amr: readonly string[]): boolean =>
-  amr.includes('user') && (amr.includes('hwk') || amr.includes('swk'));
-
-/** Does a sign-in by these methods show this one? */
-const shows = (amr: readonly string[], method: string): boolean =>
-  amr.includes(method) || (method === 'mfa' && isVerifiedKey(amr));
-
-/** Which of ours a sign-in by these methods is. */
-export const levelOf = (amr: readonly string[]): string => (shows(amr, 'mfa') ? '2' : '1');
-
 /** The first of `values` that a sign-in by these methods is worthy of. */
 export const metContext = (contexts: Contexts, values: readonly string[], amr: readonly string[]): string | undefined =>
-  values.find((value) => contexts.get(value)?.every((method) => shows(amr, method)));
+  values.find((value) => contexts.get(value)?.some((set) => set.every((method) => amr.includes(method))));
+
+/** Which of ours a sign-in by these methods is. */
+export const levelOf = (amr: readonly string[]): '1' | '2' =>
+  metContext(BUILT_IN, ['2'], amr) === undefined ? '1' : '2';
 
 /** The contexts a client asks for, best first. */
 export interface RequestedAcr {

@@ -109,6 +109,8 @@ export const clientMetadataFields = z.strictObject({
   backchannel_logout_session_required: z.boolean().default(false),
   frontchannel_logout_uri: uri.optional(),
   frontchannel_logout_session_required: z.boolean().default(false),
+  /** Nobody comes to it by one factor alone. */
+  require_second_factor: z.boolean().default(false),
   require_pkce: z.boolean().default(false),
   require_pushed_authorization_requests: z.boolean().default(false),
   require_signed_request_object: z.boolean().default(false),
@@ -130,6 +132,7 @@ export const OPERATOR_ONLY = [
   'refresh_token_ttl',
   'refresh_token_idle_ttl',
   'id_token_claims',
+  'require_second_factor',
   'require_pkce',
   'skip_consent',
   'may_introspect',

@@ -34,6 +34,7 @@ export const isAccountPage = (name: string): name is AccountPageName => Object.h
 export const pages = {
   interaction: '/interaction',
   login: '/login',
+  second_factor: '/login/second-factor',
   account: accountPages.overview,
   device: '/device',
   language: '/language',

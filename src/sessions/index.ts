@@ -79,6 +79,8 @@ export interface Start {
   /** The browser's own cookie, and when the request came that the session starts with. */
   browser?: { value: string; since: Date };
   via: string;
+  /** Uses up what was shown beside the first factor, once the account is held. False when it was used before. */
+  claim?: ((trx: Trx, now: Date) => Promise<boolean>) | undefined;
   /** Writes what depends on the session (a token of POST /login), in its transaction. */
   onStart?: (trx: Trx, sid: string) => Promise<void>;
 }
@@ -93,12 +95,12 @@ export interface Started extends Handle {
  * Starts a session with a new id. Of several sign-ins of one person at once in one browser there is one session, and each is
  * told of it: whichever answer the browser keeps, its cookie names all that lives.
  * @throws OAuthError access_denied when the account was disabled, got another password, or lost the passkey, meanwhile; invalid_request when somebody
- * else signed in in the same browser meanwhile
+ * else signed in in the same browser meanwhile; UsedBefore when a second factor was
  */
 export async function startSession(
   deps: Needs,
   { sub, amr, acr, password_changed_at, credential_id }: Authentication,
-  { kind, ttl, browser_sessions = [], browser, via, onStart }: Start,
+  { kind, ttl, browser_sessions = [], browser, via, claim, onStart }: Start,
   by: Requester,
   now: Date,
 ): Promise<Started> {
@@ -147,6 +149,8 @@ export async function startSession(
       const received = 'an account that was disabled, got another password, or lost the passkey, meanwhile';
       throw accessDenied('the account cannot sign in', { check: 'account', sub, received });
     }
+    // Nothing of the sign-in stands without it.
+    if (claim && !(await claim(trx, now))) throw new UsedBefore();
     if (replaced) await store.supersede(trx, replaced, now);
     // No longer in the cookie, nobody could sign them out any more.
     const named = [sid, ...remaining.map((session) => session.sid)];
@@ -157,6 +161,48 @@ export async function startSession(
     return { handle, ...key, sid };
   });
   return { ...started, remaining };
+}
+
+/** A second factor that was shown had been used before: nothing was written. */
+export class UsedBefore extends Error {}
+
+/** What a session is carried on with: the methods shown by now (RFC 8176), and how the last of them is used up. */
+export interface Elevation {
+  amr: string[];
+  acr: string;
+  via: string;
+  claim: (trx: Trx, now: Date) => Promise<boolean>;
+}
+
+/**
+ * Carries a session on once more was shown: under a new handle, so that nobody who knew the old one comes along (session fixation),
+ * and with the sid that its grants know it by. Its `auth_time` stays: everything in `amr` was shown then or later, and no
+ * client takes a password of last week for one of today. Of several at once in one browser each is told of the same session.
+ * @throws OAuthError access_denied when the session ended meanwhile; UsedBefore
+ */
+export async function elevateSession(
+  deps: Needs,
+  session: store.LiveSession,
+  { amr, acr, via, claim }: Elevation,
+  browser: string,
+  by: Requester,
+  now: Date,
+): Promise<Handle> {
+  const [browser_hash, salt] = [sha256(browser), deps.random(32)];
+  const { handle, ...key } = handleOf(deps, browser, salt, bucketOf(session.expires_at));
+  return transact(deps.db, async (trx) => {
+    if (await store.elevate(trx, session, { ...key, browser_hash, salt, amr, acr }, now)) {
+      if (!(await claim(trx, now))) throw new UsedBefore();
+      await record(trx, { event: 'second_factor', sub: session.sub, detail: { amr, via } }, by, now);
+      return { handle, ...key };
+    }
+    const begun = await store.unnamedSessionsOf(trx, browser_hash, [session], now);
+    const same = begun.filter(({ sid }) => sid === session.sid);
+    const concurrent = concurrentSignIn(deps, browser, session.sub, same);
+    if (concurrent) return concurrent;
+    const received = 'a session that ended meanwhile';
+    throw accessDenied('the session has ended', { check: 'account', sub: session.sub, received });
+  });
 }
 
 /** The handle of a session, derived from the browser's own cookie and a key of ours, so that it can be derived again. */

@@ -78,7 +78,7 @@ export async function issue(
     db,
     prepared`
     with allowed as (
-      select from clients c
+      select c.require_second_factor from clients c
       where c.client_id = ${grant.client_id} and c.disabled_at is null and 'authorization_code' = any(c.grant_types)
         and ${issued.registered_uri}::text = any(c.redirect_uris)
         and (${issued.registered_uri}::text = ${issued.redirect_uri} or c.application_type = 'native')
@@ -86,7 +86,9 @@ export async function issue(
     ), live as (
       select sid, sub, auth_time, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
-        and ended_at is null and expires_at > ${now} and exists (select from allowed) for share
+        and ended_at is null and expires_at > ${now} and exists (
+          select from allowed where not require_second_factor or sessions.acr = '2')
+      for share
     ), asked as (
       -- What somebody else holds is being answered by them.
       select hash from interactions

@@ -87,14 +87,16 @@ export async function approve(
   const { device, session, interaction, grant } = given;
   const { rows } = await sql`
     with allowed as (
-      select from clients c
+      select c.require_second_factor from clients c
       where c.client_id = ${grant.client_id} and c.disabled_at is null and ${DEVICE_GRANT} = any(c.grant_types)
         and ${asSql(areForPeople(grant.scope))}
         and ${asSql(areRegistered(given.registered_resources))}
     ), live as (
       select sid, sub, auth_time, acr, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
-        and ended_at is null and expires_at > ${now} and exists (select from allowed) for share
+        and ended_at is null and expires_at > ${now} and exists (
+          select from allowed where not require_second_factor or sessions.acr = '2')
+      for share
     ), decided as (
       update device_codes set grant_id = ${grant.grant_id}
       where expires_bucket = ${device.expires_bucket} and hash = ${device.hash} and grant_id is null

@@ -15,6 +15,7 @@ export interface InteractionsTable {
   sign_in_after: Nullable<Date>;
   selected_sub: Nullable<string>;
   consented_sid: Nullable<string>;
+  second_factor_later_sid: Nullable<string>;
   refused_error: Nullable<string>;
   pushed_bucket: Nullable<number>;
   pushed_hash: Nullable<Buffer>;

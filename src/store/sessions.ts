@@ -6,6 +6,7 @@ import type { HandleKey } from '../protocol/handle.ts';
 import { keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts';
 import { read } from './postgres/pipeline.ts';
 import { prepared } from './postgres/prepared.ts';
+import { secondFactorsOf } from './second-factors.ts';
 
 /** Each row is a session, or a part of one: rows with one `sid` carry it on from cookie to cookie. */
 export interface SessionsTable {
@@ -47,6 +48,8 @@ export interface LiveSession extends SessionRow {
   email: string | null;
   name: string | null;
   locale: string | null;
+  /** The second factors they have, by name. */
+  second_factors: string[];
 }
 
 /**
@@ -65,7 +68,7 @@ export async function findLive(
     prepared<LiveSession>`
       select s.expires_bucket, s.hash, s.sid, s.kind, s.sub, s.auth_time, s.amr, s.acr, s.created_at, s.seen_at,
         s.expires_at, s.ended_at, u.username, u.email, u.claims ->> 'name' as name,
-        u.claims ->> 'locale' as locale
+        u.claims ->> 'locale' as locale, ${secondFactorsOf('u.sub')} as second_factors
       from sessions s join users u on u.sub = s.sub
       where s.expires_bucket = any(${keys.map(({ expires_bucket }) => expires_bucket)}::int[])
         and s.hash = any(${keys.map(({ hash }) => hash)}::bytea[])
@@ -105,6 +108,34 @@ export async function insert(
     from person where (${password_changed_at === null}::boolean or exists (select from proof))
       and (${credential_id === undefined}::boolean or exists (select from passkey))
     returning sid`.execute(trx);
+  return rows.length > 0;
+}
+
+/**
+ * Carries a session on under a new handle, with what was shown since: only while it lives, and its person is not disabled. Everything
+ * that names the session by its sid stays; its time of sign-in too. False when it ended meanwhile.
+ */
+export async function elevate(
+  trx: Trx,
+  from: HandleKey,
+  to: HandleKey & BrowserOrigin & Pick<SessionRow, 'amr' | 'acr'>,
+  now: Date,
+): Promise<boolean> {
+  const { rows } = await sql`
+    with held as (
+      select u.sub from users u join sessions s on s.sub = u.sub
+      where s.expires_bucket = ${from.expires_bucket} and s.hash = ${from.hash} and u.disabled_at is null for share of u
+    ), present as (
+      update sessions set ended_at = ${now}
+      where expires_bucket = ${from.expires_bucket} and hash = ${from.hash} and ended_at is null and expires_at > ${now}
+        and exists (select from held)
+      returning sid, kind, sub, auth_time, expires_at, device, network
+    )
+    insert into sessions (expires_bucket, hash, sid, kind, sub, auth_time, amr, acr, created_at, seen_at, expires_at,
+      browser_hash, salt, device, network)
+    select ${to.expires_bucket}::int, ${to.hash}::bytea, sid, kind, sub, auth_time, ${to.amr}::text[], ${to.acr},
+      ${now}::timestamptz, ${now}::timestamptz, expires_at, ${to.browser_hash}::bytea, ${to.salt}::bytea, device, network
+    from present returning sid`.execute(trx);
   return rows.length > 0;
 }
 
@@ -241,6 +272,20 @@ export async function end(trx: Trx, sid: string, now: Date): Promise<boolean> {
     .where('ended_at', 'is', null)
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
+}
+
+/** Ends what was given to scripts for one factor alone (POST /login): the person has a second one from now on. Returns the sids. */
+export async function endTokensByOneFactor(trx: Trx, sub: string, now: Date): Promise<string[]> {
+  const rows = await trx
+    .updateTable('sessions')
+    .set({ ended_at: now })
+    .where('sub', '=', sub)
+    .where('kind', '=', 'login')
+    .where('acr', '=', '1')
+    .where('ended_at', 'is', null)
+    .returning('sid')
+    .execute();
+  return rows.map(({ sid }) => sid);
 }
 
 /** Ends all sessions of a person, but for `except`; returns their sids. */

@@ -6,6 +6,7 @@ import type { Json, Nullable } from './postgres/columns.ts';
 import type { Db, Trx } from './postgres/db.ts';
 import { createdWithin, keysetPage, type CreatedRange, type Keyset, type KeysetPage } from './postgres/listing.ts';
 import type { Memberships } from './memberships.ts';
+import { secondFactorsOf } from './second-factors.ts';
 
 /** Each row is a `sub` that a person or client has or ever had: none is assigned twice. */
 export interface SubjectsTable {
@@ -88,14 +89,22 @@ export const findByName = (db: Db, name: string): Promise<User | undefined> =>
 export const findForSignIn = (
   db: Db,
   name: string,
-): Promise<(User & { phc: string | null; password_changed_at: Date | null }) | undefined> =>
+): Promise<(User & { phc: string | null; password_changed_at: Date | null; second_factors: string[] }) | undefined> =>
   db
     .selectFrom('users')
     .leftJoin('password_credentials', 'password_credentials.sub', 'users.sub')
     .selectAll('users')
     .select(['password_credentials.phc', 'password_credentials.changed_at as password_changed_at'])
+    .select(sql<string[]>`${sql.raw(secondFactorsOf('users.sub').text)}`.as('second_factors'))
     .where(isNamed(kindOf(name), name))
     .executeTakeFirst();
+
+/** The second factors of a person, by name. */
+export async function secondFactorsOfPerson(db: Db, sub: string): Promise<string[]> {
+  const names = sql<string[]>`${sql.raw(secondFactorsOf('users.sub').text)}`.as('second_factors');
+  const row = await db.selectFrom('users').select(names).where('sub', '=', sub).executeTakeFirst();
+  return row?.second_factors ?? [];
+}
 
 /** The folded forms of somebody's names, as the table keeps them. */
 export type FoldedNames = Pick<User, 'username_folded' | 'username_casefold' | 'email_folded' | 'email_casefold'>;

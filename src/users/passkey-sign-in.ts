@@ -36,6 +36,7 @@ export async function signInByPasskey(
     acr: levelOf(amr),
     password_changed_at: null,
     credential_id: passkey.credential_id,
+    second_factors: ['passkey'],
     device: knownDevices(deps.secrets, deps.random, device, passkey, deps.clock()),
   };
 }

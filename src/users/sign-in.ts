@@ -40,11 +40,11 @@ export interface SignedIn {
   credential_id?: Buffer | undefined;
   /** The device cookie to set. */
   device: string;
+  /** The second factors they have, by name: what is proven may not be enough (factors/policy.ts). */
+  second_factors: readonly string[];
 }
 
 const PASSWORD = ['pwd'];
-/** What people can show of themselves here: the methods (RFC 8176) of each way to sign in. */
-export const WAYS_TO_SIGN_IN: ReadonlyArray<readonly string[]> = [PASSWORD];
 
 type Needs = Pick<Deps, 'db' | 'passwords' | 'secrets' | 'random' | 'clock' | 'log'>;
 
@@ -88,8 +88,9 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
       await users.rehash(deps.db, user.sub, user.phc, await deps.passwords.hash(credentials.password));
     }
     const cookie = knownDevices(deps.secrets, deps.random, credentials.device, user, now);
-    const { sub, username, password_changed_at } = user;
-    return { sub, username, amr: PASSWORD, acr: levelOf(PASSWORD), password_changed_at, device: cookie };
+    const { sub, username, password_changed_at, second_factors } = user;
+    const shown = { amr: PASSWORD, acr: levelOf(PASSWORD) };
+    return { sub, username, ...shown, password_changed_at, device: cookie, second_factors };
   });
 }
 

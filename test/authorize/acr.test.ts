@@ -26,7 +26,7 @@ let client: AClient;
 let ada: User;
 let browser: TestBrowser;
 beforeAll(async () => {
-  at = await testApp({ config: { ACR_VALUES: [`${SILVER}=1`, `${GOLD}=2`, `${KNOWN}=pwd`] } });
+  at = await testApp({ config: { SECOND_FACTOR: 'off', ACR_VALUES: [`${SILVER}=1`, `${GOLD}=2`, `${KNOWN}=pwd`] } });
   client = await aClient(at, { skip_consent: true });
   ada = await aUser(at);
 });

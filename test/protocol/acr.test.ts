@@ -7,20 +7,41 @@ const contexts = readContexts([`${SILVER}=1`, 'https://refeds.org/profile/mfa?a=
 test('1 is one factor, 2 is more than one; other names are mapped to these, or to methods', () => {
   expect([levelOf(['pwd']), levelOf(['pwd', 'otp', 'mfa'])]).toEqual(['1', '2']);
   expect(Object.fromEntries(contexts)).toEqual({
-    '1': [],
-    '2': ['mfa'],
-    [SILVER]: [],
-    'https://refeds.org/profile/mfa?a=b': ['mfa'],
-    phrh: ['hwk', 'user'],
+    '1': [[]],
+    '2': [['mfa'], ['hwk', 'user'], ['swk', 'user']],
+    [SILVER]: [[]],
+    'https://refeds.org/profile/mfa?a=b': [['mfa'], ['hwk', 'user'], ['swk', 'user']],
+    phrh: [['hwk', 'user']],
   });
+  expect(readContexts(['either=pwd+otp|2|sc']).get('either')).toEqual([
+    ['pwd', 'otp'],
+    ['mfa'],
+    ['hwk', 'user'],
+    ['swk', 'user'],
+    ['sc'],
+  ]);
 });
 
-test.each(['silver', '=1', 'silver=', 'silver=a++b', 'sil ver=1', '1=pwd', '2=1', 'silver=a b'])(
-  'ACR_VALUES does not take %s',
-  (entry) => {
-    expect(contextsProblem([entry])).toBeDefined();
-  },
-);
+test('RFC 8176 §2: a passkey that knew its person is two factors in one; one that did not is one', () => {
+  const levels = [['hwk', 'user'], ['swk', 'user'], ['hwk'], ['user'], ['pwd', 'user']].map(levelOf);
+  expect(levels).toEqual(['2', '2', '1', '1', '1']);
+});
+
+test.each([
+  'silver',
+  '=1',
+  'silver=',
+  'silver=a++b',
+  'silver=a|',
+  'silver=|',
+  'silver=a||b',
+  'sil ver=1',
+  '1=pwd',
+  '2=1',
+  'silver=a b',
+])('ACR_VALUES does not take %s', (entry) => {
+  expect(contextsProblem([entry])).toBeDefined();
+});
 
 test('ACR_VALUES takes each name once', () => {
   expect(contextsProblem(['silver=1', 'gold=hwk'])).toBeUndefined();

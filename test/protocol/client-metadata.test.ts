@@ -20,6 +20,7 @@ test('RFC 7591 §2: what is left out has its default', () => {
     allowed_origins: [],
     contacts: [],
     require_pkce: false,
+    require_second_factor: false,
     require_pushed_authorization_requests: false,
     require_signed_request_object: false,
     request_uris: [],

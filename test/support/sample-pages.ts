@@ -13,6 +13,7 @@ import { signedOutPage } from '../../src/views/signed-out.ts';
 import { accountSamples } from './sample-pages/account.ts';
 import { developerSamples } from './sample-pages/developers.ts';
 import { frame as english, hostile, nonce } from './sample-pages/frame.ts';
+import { secondFactorSamples } from './sample-pages/second-factor.ts';
 
 export { hostile };
 export const frame = english;
@@ -261,6 +262,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
       others: [{ name: hostile }],
     }),
     ...accountSamples(frame),
+    ...secondFactorSamples(frame),
     ...developerSamples(frame),
   };
 }

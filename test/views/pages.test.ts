@@ -23,6 +23,11 @@ test.each([
   ['account', ['account-2', 'account-another', 'account-logout']],
   ['account-applications', ['application-revoke-demo-web']],
   ['account-sessions', ['account-logout', 'session-end-s2', 'session-end-s3', 'sessions-end-others', 'done']],
+  ['second-factor', ['otp', 'otp-submit', 'use-recovery-code', 'second-factor-cancel']],
+  ['second-factor-recovery', ['recovery-code', 'recovery-submit', 'use-authenticator']],
+  ['second-factor-setup', ['totp-qr', 'totp-secret', 'otp', 'otp-submit', 'second-factor-later']],
+  ['second-factor-confirm', ['second-factor-confirm']],
+  ['second-factor-codes', ['recovery-codes', 'recovery-download', 'second-factor-continue']],
   ['error', ['error', 'error_description']],
   ['login-problem', ['problem', 'password-problem']],
 ])('%s has the ids of the contract, each once', (name, ids) => {
@@ -37,6 +42,10 @@ test.each([
   ['select-account', 'Sign in to Notes: choose an account'],
   ['consent', 'Allow access for Notes'],
   ['signed-out', 'Signed out'],
+  ['second-factor', 'Two-step verification · Notes'],
+  ['second-factor-problem', 'Error: Two-step verification · Notes'],
+  ['second-factor-setup', 'Set up two-step verification · Notes'],
+  ['second-factor-codes', 'Keep your recovery codes'],
   ['error', 'Error: This request can’t continue'],
   ['form-post', 'Continue to notes.example.test'],
 ])('%s has the title %j', (name, expected) => {

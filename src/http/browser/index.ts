@@ -27,13 +27,16 @@ import { language } from './language.ts';
 import { login } from './login.ts';
 import { logo } from './logo.ts';
 import { logout } from './logout.ts';
+import { secondFactor } from './second-factor.ts';
 import { selectAccount } from './select-account.ts';
 
 /** The page of each step of an interaction. */
-const stepPages = { login, select_account: selectAccount, consent } as const satisfies Record<
-  PageStep,
-  (app: FastifyInstance, context: Context) => void
->;
+const stepPages = {
+  login,
+  select_account: selectAccount,
+  second_factor: secondFactor,
+  consent,
+} as const satisfies Record<PageStep, (app: FastifyInstance, context: Context) => void>;
 
 /** Registers every page under the issuer's path. */
 export async function browser(

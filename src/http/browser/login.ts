@@ -18,6 +18,7 @@ import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
 import { formOf, requesterOf, requireForm, route } from '../request.ts';
+import { proofIn } from '../../users/second-factor.ts';
 import { accountUrl, destinationOf, loginFor } from './account/person.ts';
 import { clientView } from './client-view.ts';
 import { browserOf, urlOf, type Context } from './context.ts';
@@ -85,7 +86,7 @@ const fixedOf = (page: OpenedPage): LiveSession | undefined =>
 
 /** Is it the person signed in who has to prove it again, and not somebody else? */
 const isReauthentication = ({ opened: { row, session, request } }: OpenedPage): boolean => {
-  const switched = row.sign_in_after !== null && row.sign_in_after > row.created_at;
+  const switched = row.sign_in_after !== null && row.sign_in_after > row.created_at && row.selected_sub === null;
   return !switched && session !== undefined && isAskedFor(request, session.sub);
 };
 
@@ -141,6 +142,7 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
         return reply;
       }
       setCookies(context, request, reply, outcome);
+      // What opens the account is asked there, for whoever comes.
       return reply.redirect(accountUrl(context, to ?? 'overview'), 303);
     },
   });
@@ -160,7 +162,7 @@ async function signInScript(
   }
   const { username, password } = parseParameters(credentials, form);
   const device = cookies.get(request, 'device');
-  return reply.send(await signInForToken(deps, { username, password, device }, requesterOf(request)));
+  return reply.send(await signInForToken(deps, { username, password, device }, requesterOf(request), proofIn(form)));
 }
 
 const isForm = (request: FastifyRequest): boolean =>
@@ -210,6 +212,7 @@ async function trySignIn(
       { browser_sessions, browser: { value: browser, since } },
       requesterOf(request),
       via,
+      proofIn(form),
     );
   } catch (error) {
     if (!(error instanceof OAuthError) || error.status >= 500) throw error;

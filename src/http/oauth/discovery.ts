@@ -21,7 +21,8 @@ import { isPrompt } from '../../protocol/prompt.ts';
 import { REQUEST_OBJECT_SIGNING_ALGS } from '../../protocol/request-object.ts';
 import { SUBJECT_TYPES } from '../../protocol/sector.ts';
 import { isUnavailable } from '../../store/postgres/db.ts';
-import { WAYS_TO_SIGN_IN } from '../../users/sign-in.ts';
+import { ANYBODY, waysToSignIn } from '../../users/factors/index.ts';
+import { areAsked } from '../../users/factors/policy.ts';
 import { crossOriginRoute } from './cors.ts';
 import { sendDocument, type PublicDocument } from './public-document.ts';
 
@@ -114,7 +115,7 @@ export function metadata(config: Deps['config'], known: Scopes): Record<string, 
     code_challenge_methods_supported: CODE_CHALLENGE_METHODS,
     prompt_values_supported: ['none', ...Object.keys(steps).filter(isPrompt)],
     acr_values_supported: [...contexts.keys()].filter((name) =>
-      WAYS_TO_SIGN_IN.some((amr) => metContext(contexts, [name], amr) !== undefined),
+      waysToSignIn(ANYBODY, areAsked(config)).some((amr) => metContext(contexts, [name], amr) !== undefined),
     ),
     // The pages are full pages.
     display_values_supported: ['page'],

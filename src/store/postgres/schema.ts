@@ -24,6 +24,7 @@ import type { MailRequestsTable } from '../mail-requests.ts';
 import type { MailsTable } from '../mails.ts';
 import type { PersonLinksTable } from '../person-links.ts';
 import type { PushedRequestsTable } from '../pushed-requests.ts';
+import type { RecoveryCodesTable } from '../recovery-codes.ts';
 import type { RefreshTokensTable } from '../refresh-tokens.ts';
 import type { RefusalsTable } from '../refusals.ts';
 import type { ReplaysTable } from '../replays.ts';
@@ -34,6 +35,7 @@ import type { ScopesTable } from '../scopes.ts';
 import type { SessionsTable } from '../sessions.ts';
 import type { SignOutsTable } from '../sign-outs.ts';
 import type { UpstreamsTable } from '../upstreams.ts';
+import type { TotpCredentialsTable } from '../totp-credentials.ts';
 import type { PasswordCredentialsTable, SubjectsTable, UsersTable } from '../users.ts';
 
 /** Every table. */
@@ -55,6 +57,8 @@ export interface Database {
   password_credentials: PasswordCredentialsTable;
   passkey_people: PasskeyPeopleTable;
   passkeys: PasskeysTable;
+  totp_credentials: TotpCredentialsTable;
+  recovery_codes: RecoveryCodesTable;
   failures: FailuresTable;
   sessions: SessionsTable;
   interactions: InteractionsTable;

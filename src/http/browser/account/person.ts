@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { accountPages, isAccountPage, pages, type AccountPageName } from '../../../protocol/endpoint.ts';
 import { isFresh, noteUse, type LiveSession } from '../../../sessions/index.ts';
 import * as users from '../../../store/users.ts';
+import { owedBy } from '../../../users/factors/policy.ts';
 import { browserOf, urlOf, type Context } from '../context.ts';
 import { sessionsOf } from '../signed-in.ts';
 
@@ -27,6 +28,10 @@ export function destinationOf(request: FastifyRequest): AccountPageName | undefi
   return isAccountPage(to) ? to : undefined;
 }
 
+/** Where such a sign-in is finished by a second factor. */
+export const secondFactorFor = (context: Context, page: string): string =>
+  urlOf(context, page === 'overview' ? pages.second_factor : `${pages.second_factor}?to=${page}`);
+
 /** Where a page of the account is. */
 export const accountUrl = (context: Context, page: AccountPageName): string => urlOf(context, accountPages[page]);
 
@@ -47,6 +52,11 @@ export async function requirePerson(
   const user = session && (await users.find(deps.db, session.sub));
   if (!session || !user || (fresh && !isFresh(session, now))) {
     reply.redirect(loginFor(context, page), request.method === 'GET' ? 302 : 303);
+    return undefined;
+  }
+  // A password alone opens nothing of somebody who has more.
+  if (owedBy(deps.config, session) !== 'nothing') {
+    reply.redirect(secondFactorFor(context, page), request.method === 'GET' ? 302 : 303);
     return undefined;
   }
   await noteUse(deps, session, now);
