@@ -1,27 +1,17 @@
-/** What the consent page says of a claim that was asked for by name (OpenID Connect Core §5.1). */
-const sentences: Readonly<Record<string, string>> = {
-  name: 'See your full name',
-  given_name: 'See your first name',
-  family_name: 'See your last name',
-  middle_name: 'See your middle name',
-  nickname: 'See your nickname',
-  preferred_username: 'See your username',
-  profile: 'See the address of your profile page',
-  picture: 'See your picture',
-  website: 'See the address of your website',
-  email: 'See your e-mail address',
-  email_verified: 'See whether your e-mail address was verified',
-  gender: 'See your gender',
-  birthdate: 'See your date of birth',
-  zoneinfo: 'See your time zone',
-  locale: 'See your language',
-  phone_number: 'See your phone number',
-  phone_number_verified: 'See whether your phone number was verified',
-  address: 'See your postal address',
-  updated_at: 'See when your profile was last changed',
-  groups: 'See the groups you belong to',
-};
+/** What the consent page says of what is asked for, where it is ours to say. */
+import type { Language } from '../languages/index.ts';
+import { claimSentences } from './sentences/claims.ts';
+import { scopeSentences } from './sentences/scopes.ts';
 
-/** The sentence, or null for a claim of somebody's own making: its raw name is shown. */
-export const claimSentence = (name: string): string | null =>
-  Object.hasOwn(sentences, name) ? sentences[name]! : null;
+/** The sentence about a claim (OpenID Connect Core §5.1), or null for one of somebody's own making: its raw name is shown. */
+export const claimSentence = (language: Language, name: string): string | null =>
+  said(claimSentences(language), name) ?? null;
+
+/** The description of a scope: what an operator wrote; of a standard one that nobody has described anew, ours in the language. */
+export function scopeSentence(language: Language, name: string, description: string | null): string | null {
+  const isOurs = description !== null && description === said(scopeSentences('en'), name);
+  return isOurs ? (said(scopeSentences(language), name) ?? description) : description;
+}
+
+const said = (sentences: Readonly<Record<string, string>>, name: string): string | undefined =>
+  Object.hasOwn(sentences, name) ? sentences[name] : undefined;

@@ -1,9 +1,11 @@
+import { listIn } from '../languages/intl.ts';
 import { clientName, namedClient, plain, who, type ClientView, type PersonView } from './client.ts';
 import { hidden } from './form.ts';
 import { html, type Html } from './html.ts';
 import { check, cross, key, moon, person as personIcon } from './icons.ts';
 import { page, type Frame } from './layout.ts';
 import { sendOnce } from './script.ts';
+import { consentSentences } from './sentences/consent.ts';
 
 type ScopeGroup = 'identity' | 'access' | 'offline';
 
@@ -32,72 +34,63 @@ export type ConsentPageProps = {
   scopes: readonly ScopeView[];
 };
 
-const groups: readonly { group: ScopeGroup; title: string; icon: Html }[] = [
-  { group: 'identity', title: 'Who you are', icon: personIcon },
-  { group: 'access', title: 'What it can do', icon: key },
-  { group: 'offline', title: 'Keep access when you are away', icon: moon },
+/** In the order of the page; each is called what its name says in the catalogue. */
+const groups: readonly { group: ScopeGroup; icon: Html }[] = [
+  { group: 'identity', icon: personIcon },
+  { group: 'access', icon: key },
+  { group: 'offline', icon: moon },
 ];
 
 export function consentPage(props: ConsentPageProps): Html {
   const { frame, action, form_token, client, person, switch_url, redirect_origin, resource = [], scopes } = props;
+  const t = consentSentences(frame.lang);
   // Marking everything marks nothing: the first time, all of it is new.
   const marked = scopes.some((scope) => !scope.is_new);
 
   return page(frame, {
-    title: `Allow access for ${clientName(client)}`,
-    heading: html`Allow access for ${namedClient(client)}`,
+    title: t.title({ client: clientName(client) }),
+    heading: t.title({ client: namedClient(client) }),
     lead: client.client_host,
     client,
     scripts: [sendOnce],
     body: html`
-      ${
-        client.registered_by === 'self' &&
-        html`<p class="note small">
-          This application registered itself and nobody has checked its name. Go on only if you came from it just now.
-        </p>`
-      }
-      ${who(person, html`<a href="${switch_url}">Not you?</a>`)}
-      ${groups.map(({ group, title, icon }) => {
+      ${client.registered_by === 'self' && html`<p class="note small" id="unchecked">${t.unchecked}</p>`}
+      ${who(person, html`<a href="${switch_url}">${t.not_you}</a>`)}
+      ${groups.map(({ group, icon }) => {
         const rows = scopes.filter((scope) => scope.group === group);
         return (
           rows.length > 0 &&
           html`<section>
-            <h2>${icon}${title}</h2>
+            <h2>${icon}${t[group]}</h2>
             <ul class="list">
-              ${rows.map((scope) => row(scope, marked))}
+              ${rows.map((scope) => row(scope, marked && t.new))}
             </ul>
-            ${group === 'access' && resource.length > 0 && html`<p class="where small muted">At ${places(resource)}</p>`}
+            ${group === 'access' && resource.length > 0 && html`<p class="where small muted">${t.at({ places: listIn(frame.lang, resource.map(place)) })}</p>`}
           </section>`
         );
       })}
       <section>
         ${
           props.user_code === undefined
-            ? html`<p class="small muted">
-                You will be sent back to <b>${redirect_origin}</b>, whether you allow this or not.
-              </p>`
-            : html`<p class="note">
-                A device showing <b id="user_code">${props.user_code}</b> asks for this. Only allow it if you started
-                this yourself, on a device you own and have before you.
-              </p>`
+            ? html`<p class="small muted">${t.sent_back({ place: html`<b>${redirect_origin}</b>` })}</p>`
+            : html`<p class="note">${t.device({ code: html`<b id="user_code">${props.user_code}</b>` })}</p>`
         }
       </section>
       <form method="post" action="${action}">
         ${hidden({ form_token })}
         <div class="actions pair">
-          <button class="button" id="consent-deny" name="action" value="deny">${cross} Deny</button>
-          <button class="button" id="consent-approve" name="action" value="approve">${check} Allow</button>
+          <button class="button" id="consent-deny" name="action" value="deny">${cross} ${t.deny}</button>
+          <button class="button" id="consent-approve" name="action" value="approve">${check} ${t.allow}</button>
         </div>
       </form>
     `,
   });
 }
 
-const row = ({ name, description, is_new }: ScopeView, marked: boolean) =>
+const row = ({ name, description, is_new }: ScopeView, marked: string | false) =>
   html`<li>
     ${description === null ? html`<code class="tag">${plain(name)}</code>` : description}
-    ${marked && is_new && html`<span class="new">New</span>`}
+    ${marked !== false && is_new && html`<span class="new">${marked}</span>`}
   </li>`;
 
-const places = (resource: readonly string[]) =>
-  resource.map((uri, index) => html`${index > 0 && ', '}<b>${uri.replace(/^https:\/\//, '')}</b>`);
+const place = (resource: string) => html`<b>${resource.replace(/^https:\/\//, '')}</b>`;

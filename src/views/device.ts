@@ -1,6 +1,8 @@
 import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
+import { deviceSentences } from './sentences/device.ts';
+import { frameSentences } from './sentences/frame.ts';
 
 export type DevicePageProps = {
   frame: Frame;
@@ -15,16 +17,17 @@ export type DevicePageProps = {
 
 /** Where a person types the code that a device shows. */
 export function devicePage({ frame, action, form_token, user_code, problem, request_id }: DevicePageProps): Html {
+  const t = deviceSentences(frame.lang);
   return page(frame, {
-    title: titled(frame, 'Connect a device', problem),
-    heading: 'Connect a device',
-    lead: 'Enter the code that your device shows.',
+    title: titled(frame, t.title, problem),
+    heading: t.title,
+    lead: t.lead,
     body: html`
       ${problemSummary(frame, problem, 'user_code')}
       <form method="post" action="${action}">
         ${hidden({ form_token })}
         <div class="field">
-          <label for="user_code">Code</label>
+          <label for="user_code">${t.code}</label>
           ${problemAt(problem, 'user_code')}
           <input
             id="user_code"
@@ -40,9 +43,9 @@ export function devicePage({ frame, action, form_token, user_code, problem, requ
             ${problem === undefined && html` autofocus`}
           />
         </div>
-        <p class="small muted">Only go on if you started this yourself, on a device you own.</p>
+        <p class="small muted">${t.only}</p>
         <div class="actions">
-          <button class="button strong" id="device-submit">Continue</button>
+          <button class="button strong" id="device-submit">${frameSentences(frame.lang).continue}</button>
         </div>
       </form>
       ${problemDetails(frame, request_id)}
@@ -54,11 +57,11 @@ export type DeviceDonePageProps = { frame: Frame; outcome: 'approved' | 'denied'
 
 /** What a person sees last: the device goes on by itself. */
 export function deviceDonePage({ frame, outcome }: DeviceDonePageProps): Html {
-  const approved = outcome === 'approved';
+  const t = deviceSentences(frame.lang);
   return page(frame, {
-    title: approved ? 'Device connected' : 'Device not connected',
-    heading: approved ? 'Your device is connected' : 'Your device was not connected',
-    lead: approved ? 'Go back to it: it continues by itself.' : 'Nothing was allowed. You can close this page.',
+    title: t[`${outcome}_title`],
+    heading: t[outcome],
+    lead: t[`${outcome}_lead`],
     body: html``,
   });
 }

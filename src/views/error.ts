@@ -4,6 +4,8 @@ import { hidden } from './form.ts';
 import { page, type Frame } from './layout.ts';
 import { linkTo } from './link.ts';
 import { copyButtons } from './script.ts';
+import { errorSentences } from './sentences/error.ts';
+import { frameSentences } from './sentences/frame.ts';
 
 export type ErrorPageProps = {
   frame: Frame;
@@ -15,49 +17,50 @@ export type ErrorPageProps = {
   heading?: string | undefined;
   /** What the person can do. */
   advice?: string | undefined;
-  /** The way on. With fields it is a form that posts them. */
-  link?: { href: string; text: string; fields?: Record<string, string> | undefined } | undefined;
+  /** The way on, and what is there: an application, or an address. With fields it is a form that posts them. */
+  link?: { href: string; place: string; fields?: Record<string, string> | undefined } | undefined;
   /** For developers: label and value, such as the received beside the registered redirect_uri. */
   details?: readonly (readonly [label: string, value: string])[] | undefined;
 };
 
 export function errorPage(props: ErrorPageProps): Html {
   const { frame, error, error_description, request_id, link, details = [] } = props;
-  const heading = props.heading ?? 'This request can’t continue';
+  const t = errorSentences(frame.lang);
+  const common = frameSentences(frame.lang);
+  const heading = props.heading ?? t.heading;
 
   return page(frame, {
-    title: `Error: ${heading}`,
+    title: common.error_title({ title: heading }),
     heading,
     scripts: [copyButtons],
-    lead:
-      props.advice ??
-      'Go back to the application you came from and try again. If it happens again, tell the people who run it.',
+    lead: props.advice ?? t.advice,
     body: html`
-      ${link && html`<div class="actions">${onwardControl(link)}</div>`}
+      ${link && html`<div class="actions">${onwardControl(frame, link)}</div>`}
       <section class="small">
-        <code class="tag" id="error">${error}</code>
-        <p class="muted" id="error_description">${error_description}</p>
+        <code class="tag" id="error" dir="ltr">${error}</code>
+        <p class="muted" id="error_description" lang="en" dir="ltr">${error_description}</p>
       </section>
       <details${frame.dev === true && html` open`}>
-        <summary>Details for developers</summary>
+        <summary>${t.developers}</summary>
         <dl>
           ${details.map(
             ([label, value]) =>
               html`<dt>${label}</dt>
                 <dd><code>${value}</code></dd>`,
           )}
-          <dt>Request id</dt>
-          <dd class="beside"><code data-copy="Copy|Copied" aria-label="request id">${request_id}</code></dd>
+          <dt>${common.request_id}</dt>
+          <dd class="beside"><code data-copy="${common.copy}|${common.copied}" aria-label="${common.request_id}">${request_id}</code></dd>
         </dl>
         <p class="small muted">
-          Those who run this server can look up this request id (<code>postern explain</code>). RFC 6749 and OpenID Connect Core explain the error code.
+          ${t.explained({ command: html`<code>postern explain</code>` })}
         </p>
       </details>
     `,
   });
 }
 
-function onwardControl({ href, text, fields }: NonNullable<ErrorPageProps['link']>): Html {
+function onwardControl({ lang }: Frame, { href, place, fields }: NonNullable<ErrorPageProps['link']>): Html {
+  const text = frameSentences(lang).go_to({ place: html`<bdi>${place}</bdi>` });
   if (fields === undefined) {
     return html`<a class="button strong" id="onward" href="${linkTo(href) ?? '#'}">${text} ${onward}</a>`;
   }

@@ -3,6 +3,8 @@ import { onward } from './icons.ts';
 import { hidden } from './form.ts';
 import { page, type Frame } from './layout.ts';
 import { submitForm } from './script.ts';
+import { formPostSentences } from './sentences/form-post.ts';
+import { frameSentences } from './sentences/frame.ts';
 
 export type FormPostProps = {
   frame: Frame;
@@ -17,15 +19,16 @@ export function formPostPage({ frame, action, fields }: FormPostProps): Html {
   // safeUrl would make it a form that posts the code to ourselves.
   if (url === null || !/^https?:$/.test(url.protocol)) throw new TypeError('form_post needs a web address');
   const { host } = url;
+  const t = formPostSentences(frame.lang);
   return page(frame, {
-    title: `Continue to ${host}`,
-    heading: 'One moment',
-    lead: html`You are on your way to <b>${host}</b>.`,
+    title: t.title({ place: host }),
+    heading: t.heading,
+    lead: t.lead({ place: html`<b>${host}</b>` }),
     scripts: [submitForm],
     fleeting: true,
     body: html`<form id="form-post" method="post" action="${action}">
       ${hidden(fields)}
-      <button class="button strong">Continue ${onward}</button>
+      <button class="button strong">${frameSentences(frame.lang).continue} ${onward}</button>
     </form>`,
   });
 }

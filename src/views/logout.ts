@@ -1,7 +1,9 @@
+import { listIn } from '../languages/intl.ts';
 import { named, namedClient, who, type ClientView, type PersonView } from './client.ts';
 import { hidden } from './form.ts';
 import { html, type Html } from './html.ts';
 import { issuerName, page, type Frame } from './layout.ts';
+import { logoutSentences } from './sentences/logout.ts';
 
 export type LogoutPageProps = {
   frame: Frame;
@@ -11,40 +13,43 @@ export type LogoutPageProps = {
   /** Who else is signed in in this browser. */
   others?: readonly PersonView[];
   client?: ClientView | null | undefined;
-  /** What else the person should know. */
-  note?: string | undefined;
+  /** Does the person stay here, though the application wanted to lead them on? */
+  stays?: boolean | undefined;
   /** What the request said, to be posted with the answer. */
   hidden: Record<string, string>;
 };
 
 export function logoutPage(props: LogoutPageProps): Html {
-  const { frame, action, form_token, person, others = [], client, note } = props;
+  const { frame, action, form_token, person, others = [], client, stays = false } = props;
+  const t = logoutSentences(frame.lang);
+  const issuer = issuerName(frame.issuer);
   return page(frame, {
-    title: `Sign out of ${issuerName(frame.issuer)}`,
-    heading: 'Sign out?',
-    lead: client
-      ? html`${namedClient(client)} asks to sign you out of ${issuerName(frame.issuer)}.`
-      : html`This signs you out of ${issuerName(frame.issuer)} in this browser.`,
+    title: t.title({ issuer }),
+    heading: t.heading,
+    lead: client ? t.client_asks({ client: namedClient(client), issuer }) : t.this_signs_out({ issuer }),
     client,
     body: html`${person && who(person)}
       ${
         others.length > 0 &&
         html`<p class="small muted">
-          Also signed in in this browser: ${others.map(({ name }, index) => html`${index > 0 && ', '}${named(name)}`)}
+          ${t.also_signed_in({
+            people: listIn(
+              frame.lang,
+              others.map(({ name }) => named(name)),
+            ),
+          })}
         </p>`
       }
-      ${note !== undefined && html`<p id="logout-note">${note}</p>`}
+      ${stays && html`<p id="logout-note">${t.stays}</p>`}
       <form method="post" action="${action}">
         ${hidden({ ...props.hidden, form_token })}
         <div class="actions">
-          <button class="button strong" id="logout-confirm" name="action" value="logout">Sign out</button>
+          <button class="button strong" id="logout-confirm" name="action" value="logout">${t.sign_out}</button>
           ${
             others.length > 0 &&
-            html`<button class="button" id="logout-all" name="action" value="logout-all">
-              Sign out of all accounts in this browser
-            </button>`
+            html`<button class="button" id="logout-all" name="action" value="logout-all">${t.sign_out_all}</button>`
           }
-          <button class="button" id="logout-cancel" name="action" value="cancel">Stay signed in</button>
+          <button class="button" id="logout-cancel" name="action" value="cancel">${t.stay}</button>
         </div>
       </form>`,
   });

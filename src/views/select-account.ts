@@ -3,6 +3,9 @@ import { hidden } from './form.ts';
 import { html, type Html } from './html.ts';
 import { plus } from './icons.ts';
 import { page, type Frame } from './layout.ts';
+import { frameSentences } from './sentences/frame.ts';
+import { loginSentences } from './sentences/login.ts';
+import { selectAccountSentences } from './sentences/select-account.ts';
 import { sendOnce } from './script.ts';
 
 export type SelectAccountPageProps = {
@@ -16,10 +19,12 @@ export type SelectAccountPageProps = {
 };
 
 export function selectAccountPage({ frame, action, form_token, client, people, cancel }: SelectAccountPageProps): Html {
+  const t = selectAccountSentences(frame.lang);
+  const common = frameSentences(frame.lang);
   return page(frame, {
-    title: client ? `Sign in to ${clientName(client)}: choose an account` : 'Sign in: choose an account',
-    heading: 'Choose an account',
-    lead: client && html`to go on to ${namedClient(client)}`,
+    title: client ? t.title_client({ client: clientName(client) }) : t.title,
+    heading: t.heading,
+    lead: client && loginSentences(frame.lang).to_go_on({ client: namedClient(client) }),
     client,
     scripts: [sendOnce],
     body: html`<form method="post" action="${action}">
@@ -28,9 +33,9 @@ export function selectAccountPage({ frame, action, form_token, client, people, c
         ${people.map((person, index) => accountButton(person, index === 0 ? 'account-continue' : `account-${index + 1}`))}
         <button class="button row" id="account-another" name="action" value="another">
           <span class="face blank">${plus}</span>
-          <span>Use another account</span>
+          <span>${common.use_another_account}</span>
         </button>
-        ${cancel && html`<button class="button quiet" id="login-cancel" name="action" value="cancel">Cancel</button>`}
+        ${cancel && html`<button class="button quiet" id="login-cancel" name="action" value="cancel">${common.cancel}</button>`}
       </div>
     </form>`,
   });

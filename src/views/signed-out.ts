@@ -1,9 +1,12 @@
+import { listIn } from '../languages/intl.ts';
 import { named, namedClient, type ClientView, type PersonView } from './client.ts';
 import { html, type Html } from './html.ts';
 import { onward } from './icons.ts';
 import { issuerName, page, type Frame } from './layout.ts';
 import { linkTo } from './link.ts';
 import { leaveAfterFrames } from './script.ts';
+import { frameSentences } from './sentences/frame.ts';
+import { logoutSentences } from './sentences/logout.ts';
 
 export type SignedOutPageProps = {
   frame: Frame;
@@ -22,15 +25,17 @@ export type SignedOutPageProps = {
 
 export function signedOutPage(props: SignedOutPageProps): Html {
   const { frame, client, return_url, place, notified = [], frames = [], others = [] } = props;
+  const t = logoutSentences(frame.lang);
+  const issuer = issuerName(frame.issuer);
   const back = return_url === undefined ? undefined : linkTo(return_url);
   const by_itself = back !== undefined && place === undefined;
   return page(frame, {
-    title: 'Signed out',
-    heading: 'Signed out',
+    title: t.done,
+    heading: t.done,
     lead:
       others.length === 0
-        ? html`You are signed out of ${issuerName(frame.issuer)} in this browser.`
-        : html`You are signed out of ${issuerName(frame.issuer)}. ${people(others)} still signed in in this browser.`,
+        ? t.done_lead({ issuer })
+        : [t.done_lead({ issuer }), ' ', t.others({ count: others.length, people: people(frame, others) })],
     client,
     fleeting: by_itself,
     onward: by_itself ? return_url : undefined,
@@ -39,22 +44,19 @@ export function signedOutPage(props: SignedOutPageProps): Html {
       ${
         notified.length > 0 &&
         html`<section>
-          <h2>These applications are told</h2>
+          <h2>${t.told}</h2>
           <ul class="list" id="logout-told">
             ${notified.map((name) => html`<li>${named(name)}</li>`)}
           </ul>
         </section>`
       }
-      <p class="small muted">
-        ${notified.length > 0 ? 'Others' : 'Applications you used'} may keep you signed in on their own. On a shared
-        computer, sign out of them too.
-      </p>
+      <p class="small muted">${notified.length > 0 ? t.others_keep : t.used_keep}</p>
       ${
         back &&
         html`<div class="actions">
           <a class="button strong" id="logout-continue" href="${back}"
             ><span
-              >${place === undefined ? html`Back to ${client ? namedClient(client) : 'the application'}` : `Go to ${place}`}</span
+              >${place === undefined ? (client ? t.back_to({ client: namedClient(client) }) : t.back) : frameSentences(frame.lang).go_to({ place })}</span
             >
             ${onward}</a
           >
@@ -65,7 +67,7 @@ export function signedOutPage(props: SignedOutPageProps): Html {
           // They may run and read their own cookies, and move nothing but themselves.
           html`<iframe
             src="${url}"
-            title="Sign-out"
+            title="${t.sign_out}"
             sandbox="allow-scripts allow-same-origin"
             referrerpolicy="no-referrer"
             hidden
@@ -75,6 +77,8 @@ export function signedOutPage(props: SignedOutPageProps): Html {
   });
 }
 
-const people = (others: readonly PersonView[]): Html =>
-  html`${others.map(({ name }, index) => html`${index > 0 && ', '}${named(name)}`)}
-  ${others.length === 1 ? 'is' : 'are'}`;
+const people = ({ lang }: Frame, others: readonly PersonView[]) =>
+  listIn(
+    lang,
+    others.map(({ name }) => named(name)),
+  );

@@ -1,4 +1,5 @@
 /** Every page with props as they come in life, and with the worst that strangers may put in them. */
+import { claimSentence, scopeSentence } from '../../src/views/claims.ts';
 import type { ClientView } from '../../src/views/client.ts';
 import { consentPage } from '../../src/views/consent.ts';
 import { errorPage } from '../../src/views/error.ts';
@@ -7,6 +8,7 @@ import type { Html } from '../../src/views/html.ts';
 import type { Frame } from '../../src/views/layout.ts';
 import { loginPage } from '../../src/views/login.ts';
 import { logoutPage } from '../../src/views/logout.ts';
+import { errorSentences } from '../../src/views/sentences/error.ts';
 import { loginSentences } from '../../src/views/sentences/login.ts';
 import { selectAccountPage } from '../../src/views/select-account.ts';
 import { signedOutPage } from '../../src/views/signed-out.ts';
@@ -62,6 +64,7 @@ const hostileClient: ClientView = {
 /** Each of them in the language of this frame. */
 export function samplePages(frame: Frame): Record<string, Html> {
   const said = loginSentences(frame.lang);
+  const errors = errorSentences(frame.lang);
   const ada = { sub: 'ada', name: 'Ada Lovelace', email: 'ada@example.test' };
   const form = { frame, form_token: 'form-token' };
   const login = { ...form, action: '/interaction/1/login', username: '', cancel: true };
@@ -81,9 +84,19 @@ export function samplePages(frame: Frame): Record<string, Html> {
     switch_url: '/interaction/1/select-account',
     redirect_origin: 'https://notes.example.test',
     scopes: [
-      { name: 'openid', description: 'Know that you are you', group: 'identity' as const, is_new: false },
-      { name: 'profile', description: 'See your name and picture', group: 'identity' as const, is_new: false },
-      { name: 'email', description: 'See your e-mail address', group: 'identity' as const, is_new: true },
+      {
+        name: 'openid',
+        description: scopeSentence(frame.lang, 'openid', 'Know who you are in this service'),
+        group: 'identity' as const,
+        is_new: false,
+      },
+      {
+        name: 'profile',
+        description: scopeSentence(frame.lang, 'profile', 'See your name and profile'),
+        group: 'identity' as const,
+        is_new: false,
+      },
+      { name: 'email', description: claimSentence(frame.lang, 'email'), group: 'identity' as const, is_new: true },
       { name: 'notes:read', description: 'Read your notes', group: 'access' as const, is_new: false },
       {
         name: 'notes:write',
@@ -92,7 +105,12 @@ export function samplePages(frame: Frame): Record<string, Html> {
         is_new: true,
       },
       { name: 'urn:notes:archive', description: null, group: 'access' as const, is_new: true },
-      { name: 'offline_access', description: 'Until you withdraw it', group: 'offline' as const, is_new: true },
+      {
+        name: 'offline_access',
+        description: scopeSentence(frame.lang, 'offline_access', 'Keep this access when you are signed out'),
+        group: 'offline' as const,
+        is_new: true,
+      },
     ],
     resource: ['https://notes.example.test'],
   };
@@ -127,7 +145,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
       username: 'ada',
       fixed_account: ada,
       switch_url: '/interaction/1/select-account',
-      reason: 'Notes asks you to sign in again before it changes your address.',
+      reason: said.fresh,
     }),
     'login-long': loginPage({ ...login, client: longClient, username: `${'a'.repeat(80)}@example.test` }),
     'login-hostile': loginPage({
@@ -197,8 +215,6 @@ export function samplePages(frame: Frame): Record<string, Html> {
     'error-dev': errorPage({
       ...error,
       frame: { ...frame, dev: true },
-      heading: 'The application sent a wrong address',
-      advice: 'The address to return to is not registered, so you cannot be sent back there.',
       details: [
         ['Received redirect_uri', 'https://notes.example.test/callback?x=1'],
         ['Registered redirect_uri', 'https://notes.example.test/callback'],
@@ -206,9 +222,9 @@ export function samplePages(frame: Frame): Record<string, Html> {
     }),
     'error-expired': errorPage({
       ...error,
-      heading: 'This sign-in took too long',
-      advice: 'Nothing is lost: start again where you came from.',
-      link: { href: 'https://notes.example.test/', text: 'Start again at Notes' },
+      heading: errors.stale,
+      advice: errors.stale_advice,
+      link: { href: 'https://notes.example.test/', place: 'Notes' },
     }),
     'error-hostile': errorPage({
       frame,
@@ -217,7 +233,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
       request_id: hostile,
       heading: hostile,
       advice: hostile,
-      link: { href: 'vbscript:alert(8)', text: hostile },
+      link: { href: 'vbscript:alert(8)', place: hostile },
       details: [[hostile, hostile]],
     }),
     'form-post': formPostPage({
@@ -231,7 +247,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
       action: '/logout',
       person: ada,
       client: notes,
-      note: 'You stay here afterwards.',
+      stays: true,
       hidden: {},
     }),
     'logout-plain': logoutPage({ ...form, action: '/logout', hidden: {} }),

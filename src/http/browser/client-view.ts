@@ -24,7 +24,7 @@ export function clientLink(client: Client): ErrorPageProps['link'] {
   if (href === undefined) return undefined;
   // Who registered itself chose its name itself, and a link to one of these pages may be a stranger's.
   const name = client.registered_by === 'self' ? placeOf(href) : (client.client_name ?? client.client_id);
-  return { href, text: `Go to ${name}` };
+  return { href, place: name };
 }
 
 /** Where an answer goes, in a form people can check: the origin, or a private-use scheme. */
@@ -36,6 +36,6 @@ export function placeOf(redirect_uri: string): string {
 /** The way to an application that nobody here approved, by its address, since it chose its name itself. */
 export const onwardLink = (href: string, fields?: Record<string, string>): ErrorPageProps['link'] => ({
   href,
-  text: `Go to ${placeOf(href)}`,
+  place: placeOf(href),
   fields,
 });

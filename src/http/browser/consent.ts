@@ -1,9 +1,10 @@
 /** /interaction/{id}/consent: the person sees who asks for what, and where the answer goes. */
 import type { FastifyInstance } from 'fastify';
 import { decideConsent } from '../../authorize/interaction.ts';
+import type { Language } from '../../languages/index.ts';
 import { textOf } from '../../protocol/parameters.ts';
 import { isIdentityScope, OFFLINE_ACCESS } from '../../protocol/scope.ts';
-import { claimSentence } from '../../views/claims.ts';
+import { claimSentence, scopeSentence } from '../../views/claims.ts';
 import { consentPage, type ScopeView } from '../../views/consent.ts';
 import { sendPage } from '../page.ts';
 import { requesterOf } from '../request.ts';
@@ -20,18 +21,20 @@ export function consent(app: FastifyInstance, context: Context): void {
       if (opened.step !== 'consent' || !opened.session) return false;
       const person = personView(opened.session);
       const known = await deps.directory.scopes();
-      const scopes = opened.request.scope.map<ScopeView>((scope) => ({
-        name: scope,
-        description: known.get(scope)?.description ?? null,
-        group: scope === OFFLINE_ACCESS ? 'offline' : isIdentityScope(scope, known) ? 'identity' : 'access',
-        is_new: !opened.remembered.scope.includes(scope),
-      }));
-      const claims = opened.claims.map<ScopeView>((name) => ({
-        name,
-        description: claimSentence(name),
-        group: 'identity',
-        is_new: !opened.remembered.claims.includes(name),
-      }));
+      const scopesIn = (language: Language) =>
+        opened.request.scope.map<ScopeView>((scope) => ({
+          name: scope,
+          description: scopeSentence(language, scope, known.get(scope)?.description ?? null),
+          group: scope === OFFLINE_ACCESS ? 'offline' : isIdentityScope(scope, known) ? 'identity' : 'access',
+          is_new: !opened.remembered.scope.includes(scope),
+        }));
+      const claimsIn = (language: Language) =>
+        opened.claims.map<ScopeView>((name) => ({
+          name,
+          description: claimSentence(language, name),
+          group: 'identity',
+          is_new: !opened.remembered.claims.includes(name),
+        }));
       sendPage(context, reply, (frame) =>
         consentPage({
           frame,
@@ -42,7 +45,7 @@ export function consent(app: FastifyInstance, context: Context): void {
           redirect_origin: opened.request.user_code === undefined ? placeOf(opened.request.redirect_uri) : '',
           user_code: opened.request.user_code,
           resource: opened.request.resource,
-          scopes: [...scopes, ...claims],
+          scopes: [...scopesIn(frame.lang), ...claimsIn(frame.lang)],
         }),
       );
       return true;

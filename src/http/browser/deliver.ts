@@ -6,7 +6,7 @@ import type { OAuthError } from '../../protocol/error.ts';
 import { formPostPage } from '../../views/form-post.ts';
 import { sendPage } from '../page.ts';
 import { noted } from '../refusal.ts';
-import { PageError } from './error-page.ts';
+import { PageError, words } from './error-page.ts';
 import { onwardLink, placeOf } from './client-view.ts';
 import { interactionPath, urlOf, type Context } from './context.ts';
 
@@ -32,9 +32,11 @@ export function deliver(
 /** RFC 9700 §4.11.2: nobody is sent, unasked, to an application that they never let have anything. */
 function unapprovedPage(refusal: OAuthError, answer: Delivery): PageError {
   const url = answer.kind === 'redirect' ? answer.location : answer.action;
-  const advice =
-    `An application at ${placeOf(url)} asked for something that it cannot have. It registered itself, and nobody who is ` +
-    'signed in here has ever used it. Go there only if you came from there.';
+  const place = placeOf(url);
   const link = onwardLink(url, answer.kind === 'form_post' ? answer.fields : undefined);
-  return new PageError(refusal, 'This request can’t continue', advice, link);
+  return new PageError(
+    refusal,
+    words((t) => ({ heading: t.heading, advice: t.unapproved_advice({ place }) })),
+    link,
+  );
 }

@@ -6,6 +6,7 @@ import { invalidRequest } from '../../protocol/error.ts';
 import { textOf } from '../../protocol/parameters.ts';
 import { sizeOf } from '../../protocol/redaction.ts';
 import { deviceDonePage, devicePage } from '../../views/device.ts';
+import { deviceSentences } from '../../views/sentences/device.ts';
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
@@ -17,7 +18,7 @@ const bindingOf = (browser: string): Binding => ['device', browser, ''];
 
 export function device(app: FastifyInstance, context: Context): void {
   const { deps } = context;
-  const show = (reply: FastifyReply, browser: string, user_code: string, problem?: string): FastifyReply =>
+  const show = (reply: FastifyReply, browser: string, user_code: string, problem?: 'wrong_code'): FastifyReply =>
     sendPage(
       context,
       reply,
@@ -27,7 +28,7 @@ export function device(app: FastifyInstance, context: Context): void {
           action: urlOf(context, pages.device),
           form_token: formToken(deps, bindingOf(browser)),
           user_code: user_code.slice(0, 32),
-          problem,
+          problem: problem && deviceSentences(frame.lang)[problem],
           request_id: problem && reply.request.id,
         }),
       { status: problem === undefined ? 200 : 400 },
@@ -53,7 +54,7 @@ export function device(app: FastifyInstance, context: Context): void {
           received: sizeOf(typed),
         } as const;
         noted(deps, request, invalidRequest('the user code is not known', detail), 400);
-        return show(reply, browser, typed, 'That code isn’t one that a device is waiting for.');
+        return show(reply, browser, typed, 'wrong_code');
       }
       return reply.redirect(urlOf(context, interactionPath(entered.interaction)), 303);
     },

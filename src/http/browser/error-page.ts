@@ -1,8 +1,10 @@
 /** The page of an error that cannot go to a client: what happened, what the person can do, and what a developer needs. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { explained } from '../../events/refusals.ts';
+import type { Language } from '../../languages/index.ts';
 import type { OAuthError } from '../../protocol/error.ts';
 import { errorPage, type ErrorPageProps } from '../../views/error.ts';
+import { errorSentences } from '../../views/sentences/error.ts';
 import { sendPage } from '../page.ts';
 import { refused } from '../refusal.ts';
 import { isAtIssuer, type Context } from './context.ts';
@@ -10,17 +12,24 @@ import { ForgedForm } from './forgery.ts';
 
 type Link = NonNullable<ErrorPageProps['link']>;
 
+/** What happened, and what the person can do, in their language. */
+export type Say = (language: Language) => { heading: string; advice: string | undefined };
+
+/** The same out of the sentences about errors. */
+export const words =
+  (read: (t: ReturnType<typeof errorSentences>) => ReturnType<Say>): Say =>
+  (language) =>
+    read(errorSentences(language));
+
 /** A refusal with a way on: the application that asked. */
 export class PageError extends Error {
   readonly refusal: OAuthError;
-  readonly heading: string;
-  readonly advice: string;
+  readonly say: Say;
   readonly link: Link | undefined;
-  constructor(refusal: OAuthError, heading: string, advice: string, link?: Link) {
+  constructor(refusal: OAuthError, say: Say, link?: Link) {
     super(refusal.message, { cause: refusal });
     this.refusal = refusal;
-    this.heading = heading;
-    this.advice = advice;
+    this.say = say;
     this.link = link;
   }
 }
@@ -36,34 +45,32 @@ export function sendErrorPage(
   const { status, refusal } = refused(page?.refusal ?? error, request, context.deps);
   if (refusal.retry_after !== undefined) reply.header('retry-after', refusal.retry_after);
   if (status === 413) reply.header('connection', 'close');
+  const say = page?.say ?? sayFor(context, refusal, request);
   const props = {
     error: refusal.error,
     error_description: refusal.error_description,
     request_id: request.id,
-    heading: page?.heading ?? HEADINGS[refusal.error],
-    advice: page?.advice ?? adviceFor(context, refusal, request),
     link: page?.link,
     details: detailsOf(context, refusal),
   };
-  return sendPage(context, reply, (frame) => errorPage({ frame, ...props }), { status });
+  return sendPage(context, reply, (frame) => errorPage({ frame, ...props, ...say(frame.lang) }), { status });
 }
 
-const HEADINGS: Partial<Record<OAuthError['error'], string>> = {
-  not_found: 'There is no page here',
-  server_error: 'Something went wrong',
-  temporarily_unavailable: 'Please try again in a moment',
-  too_many_requests: 'Too many tries',
-};
-
-function adviceFor(context: Context, refusal: OAuthError, request: FastifyRequest): string | undefined {
-  if (refusal.error === 'temporarily_unavailable')
-    return 'The service is busy or being looked after. Nothing was lost.';
-  if (refusal.error === 'too_many_requests') return 'Wait a little, then try again.';
-  if (!(refusal instanceof ForgedForm)) return undefined;
+/** What is said of an error by itself. */
+function sayFor(context: Context, refusal: OAuthError, request: FastifyRequest): Say {
   const { host } = new URL(context.deps.config.ISSUER);
-  return isAtIssuer(context, request)
-    ? 'Go back and open the page again. Cookies have to be allowed for this site.'
-    : `You are at ${request.host}, but this service lives at ${host}, and a browser keeps the cookies of the two apart. Start again at ${host}.`;
+  if (refusal instanceof ForgedForm) {
+    return isAtIssuer(context, request)
+      ? words((t) => ({ heading: t.heading, advice: t.forged_advice }))
+      : words((t) => ({ heading: t.heading, advice: t.other_host_advice({ here: request.host, host }) }));
+  }
+  const known: Partial<Record<OAuthError['error'], Say>> = {
+    not_found: words((t) => ({ heading: t.not_found, advice: undefined })),
+    server_error: words((t) => ({ heading: t.server_error, advice: undefined })),
+    temporarily_unavailable: words((t) => ({ heading: t.unavailable, advice: t.unavailable_advice })),
+    too_many_requests: words((t) => ({ heading: t.too_many, advice: t.too_many_advice })),
+  };
+  return known[refusal.error] ?? words((t) => ({ heading: t.heading, advice: undefined }));
 }
 
 /** In development only: why, as `postern explain` says it. In production that is an operator's business. */

@@ -10,7 +10,7 @@ import type { Client } from '../../store/clients.ts';
 import { queryOf, route } from '../request.ts';
 import { clientLink, onwardLink, placeOf } from './client-view.ts';
 import type { Context } from './context.ts';
-import { PageError } from './error-page.ts';
+import { PageError, words } from './error-page.ts';
 import { sessionsOf } from './signed-in.ts';
 
 export function initiate(app: FastifyInstance, context: Context): void {
@@ -32,8 +32,8 @@ export function initiate(app: FastifyInstance, context: Context): void {
         throw unapprovedPage(client, url);
       } catch (error) {
         if (!(error instanceof OAuthError)) throw error;
-        const advice = 'Open the application itself, and sign in there.';
-        throw new PageError(error, 'This link can’t start the application', advice, clientLink(client));
+        const say = words((t) => ({ heading: t.cannot_start, advice: t.cannot_start_advice }));
+        throw new PageError(error, say, clientLink(client));
       }
     },
   });
@@ -43,8 +43,10 @@ export function initiate(app: FastifyInstance, context: Context): void {
 function unapprovedPage({ client_id }: Client, url: string): PageError {
   const detail = { check: 'initiate_login', expected: 'a client that somebody here has used', client_id } as const;
   const refusal = accessDenied('nobody who is signed in here has ever used this application', detail);
-  const advice =
-    `The application at ${placeOf(url)} registered itself, and nobody who is signed in here has ever used it. ` +
-    'Go there only if you know it.';
-  return new PageError(refusal, 'You are about to leave', advice, onwardLink(url));
+  const place = placeOf(url);
+  return new PageError(
+    refusal,
+    words((t) => ({ heading: t.leaving, advice: t.leaving_advice({ place }) })),
+    onwardLink(url),
+  );
 }

@@ -12,7 +12,7 @@ import { formOf, requesterOf, requireForm, route } from '../request.ts';
 import { clientLink } from './client-view.ts';
 import { browserOf, hashOf, interactionPath, isAtIssuer, urlOf, type Context } from './context.ts';
 import { deliver } from './deliver.ts';
-import { PageError } from './error-page.ts';
+import { PageError, words } from './error-page.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
 import { sessionsOf } from './signed-in.ts';
 
@@ -85,7 +85,7 @@ async function openInteraction(context: Context, request: FastifyRequest, reply:
   const { id } = request.params as { id: string };
   const key = readHandle(id);
   const row = key && (await interactions.find(deps.db, key));
-  if (!row) throw new PageError(invalidRequest('this request is not known', { check: 'interaction' }), ...UNKNOWN);
+  if (!row) throw new PageError(invalidRequest('this request is not known', { check: 'interaction' }), UNKNOWN);
 
   const browser = browserOf(context, request, reply);
   const { ui_locales } = row.request;
@@ -103,38 +103,31 @@ async function openInteraction(context: Context, request: FastifyRequest, reply:
       client_id: row.client_id,
       received,
     });
-    throw new PageError(refusal, 'This took too long', STALE_ADVICE, link);
+    throw new PageError(refusal, STALE, link);
   }
   return { opened, sessions, browser };
 }
 
-const UNKNOWN = [
-  'This request is not known',
-  'It may have expired. Go back to the application and start again.',
-] as const;
-const STALE_ADVICE = 'To keep your account safe, a request waits only a while. Start again at the application.';
+const UNKNOWN = words((t) => ({ heading: t.unknown, advice: t.unknown_advice }));
+const STALE = words((t) => ({ heading: t.stale, advice: t.stale_advice }));
+const ANSWERED = words((t) => ({ heading: t.answered, advice: t.answered_advice }));
 
 const answered = ({ client }: Opened): PageError =>
-  new PageError(
-    alreadyAnswered().explain({ client_id: client.client_id }),
-    'This was answered already',
-    'Each request is answered once. Go back to the application to see whether you are signed in.',
-    clientLink(client),
-  );
+  new PageError(alreadyAnswered().explain({ client_id: client.client_id }), ANSWERED, clientLink(client));
 
 function foreign(context: Context, request: FastifyRequest): PageError {
   const { host } = new URL(context.deps.config.ISSUER);
-  const advice = isAtIssuer(context, request)
-    ? 'Open the application in the browser you want to use and start again there. Cookies have to be allowed for this site.'
-    : `You are at ${request.host}, but this service lives at ${host}. Start again at the application.`;
+  const say = words((t) => ({
+    heading: t.foreign,
+    advice: isAtIssuer(context, request) ? t.foreign_advice : t.foreign_host_advice({ here: request.host, host }),
+  }));
   return new PageError(
     accessDenied('this request belongs to another browser', {
       check: 'interaction',
       expected: 'the cookie of the browser that started it',
       received: isAtIssuer(context, request) ? 'none, or another' : `another host, ${request.host}`,
     }),
-    'This was started in another browser',
-    advice,
+    say,
   );
 }
 

@@ -16,14 +16,12 @@ import { noted } from '../refusal.ts';
 import { formOf, queryOf, requesterOf, requireForm, route } from '../request.ts';
 import { clientLink, clientView, placeOf } from './client-view.ts';
 import { browserOf, hashOf, urlOf, type Context } from './context.ts';
-import { PageError } from './error-page.ts';
+import { PageError, words } from './error-page.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
 import { keepSessions, personView, sessionsOf } from './signed-in.ts';
 
 /** The parameters that go through the confirmation page and are checked again behind it. */
 const CARRIED = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'] as const;
-
-const NOT_REDIRECTED = 'the application asked to lead you on to an address that it has not registered.';
 
 export function logout(app: FastifyInstance, context: Context): void {
   const { deps } = context;
@@ -60,9 +58,7 @@ export function logout(app: FastifyInstance, context: Context): void {
       const logoutRequest = await readLogoutRequest(deps, parameters, sessions, now);
       const { session, client, recognised, refusal } = logoutRequest;
       if (refusal) {
-        const advice = `You are not signed in here, and ${NOT_REDIRECTED}`;
-        if (!session)
-          throw new PageError(refusal, 'This address isn’t registered', advice, client && clientLink(client));
+        if (!session) throw new PageError(refusal, UNREGISTERED, client && clientLink(client));
         noted(deps, request, refusal, 200);
       } else if (!session && client && logoutRequest.return_to !== undefined && !(await isApproved(deps, client, []))) {
         // RFC 9700 §4.11.2: nobody signs out here, so nobody is led on either, but by their own click.
@@ -80,7 +76,7 @@ export function logout(app: FastifyInstance, context: Context): void {
           person: personView(session),
           others: sessions.filter((other) => other !== session).map(personView),
           client: client && clientView(client),
-          note: refusal && `You stay here afterwards: ${NOT_REDIRECTED}`,
+          stays: refusal !== undefined,
           hidden: carried(parameters),
         }),
       );
@@ -128,6 +124,8 @@ export function logout(app: FastifyInstance, context: Context): void {
     },
   });
 }
+
+const UNREGISTERED = words((t) => ({ heading: t.unregistered, advice: t.unregistered_advice }));
 
 /** The page says that somebody is signed out, with or without a database. */
 function noSessionsWhileAway(error: unknown): [] {

@@ -1,0 +1,146 @@
+import { catalogue } from '../../languages/catalogue.ts';
+
+export const consentSentences = catalogue(
+  {
+    title: 'Allow access for {client}',
+    unchecked:
+      'This application registered itself and nobody has checked its name. Go on only if you came from it just now.',
+    not_you: 'Not you?',
+    identity: 'Who you are',
+    access: 'What it can do',
+    offline: 'Keep access when you are away',
+    at: 'At {places}',
+    sent_back: 'You will be sent back to {place}, whether you allow this or not.',
+    device:
+      'A device showing {code} asks for this. Only allow it if you started this yourself, on a device you own and have before you.',
+    deny: 'Deny',
+    allow: 'Allow',
+    new: 'New',
+  },
+  {
+    de: {
+      title: '{client} Zugriff erlauben',
+      unchecked:
+        'Diese Anwendung hat sich selbst registriert, und niemand hat ihren Namen geprüft. Fahren Sie nur fort, wenn Sie gerade von ihr kommen.',
+      not_you: 'Nicht Sie?',
+      identity: 'Wer Sie sind',
+      access: 'Was sie darf',
+      offline: 'Zugriff behalten, wenn Sie nicht da sind',
+      at: 'Bei {places}',
+      sent_back: 'Danach geht es zurück zu {place}, ob Sie zustimmen oder nicht.',
+      device:
+        'Ein Gerät, das {code} anzeigt, bittet darum. Erlauben Sie es nur, wenn Sie es selbst gestartet haben, auf einem Gerät, das Ihnen gehört und vor Ihnen steht.',
+      deny: 'Ablehnen',
+      allow: 'Erlauben',
+      new: 'Neu',
+    },
+    fr: {
+      title: 'Autoriser l’accès de {client}',
+      unchecked:
+        'Cette application s’est enregistrée elle-même et personne n’a vérifié son nom. Ne continuez que si vous venez de la quitter.',
+      not_you: 'Ce n’est pas vous ?',
+      identity: 'Qui vous êtes',
+      access: 'Ce qu’elle peut faire',
+      offline: 'Garder l’accès en votre absence',
+      at: 'Sur {places}',
+      sent_back: 'Vous reviendrez ensuite à {place}, que vous autorisiez l’accès ou non.',
+      device:
+        'Un appareil affichant {code} demande cet accès. Ne l’autorisez que si vous êtes à l’origine de la demande, sur un appareil qui vous appartient et que vous avez devant vous.',
+      deny: 'Refuser',
+      allow: 'Autoriser',
+      new: 'Nouveau',
+    },
+    es: {
+      title: 'Permitir el acceso de {client}',
+      unchecked:
+        'Esta aplicación se registró por sí misma y nadie ha comprobado su nombre. Continúe solo si acaba de llegar desde ella.',
+      not_you: '¿No es usted?',
+      identity: 'Quién es usted',
+      access: 'Qué puede hacer',
+      offline: 'Mantener el acceso cuando usted no esté',
+      at: 'En {places}',
+      sent_back: 'Después volverá a {place}, tanto si lo permite como si no.',
+      device:
+        'Lo pide un dispositivo que muestra {code}. Permítalo solo si lo ha iniciado usted, en un dispositivo que es suyo y que tiene delante.',
+      deny: 'Denegar',
+      allow: 'Permitir',
+      new: 'Nuevo',
+    },
+    pt: {
+      title: 'Permitir o acesso de {client}',
+      unchecked:
+        'Este aplicativo se registrou sozinho e ninguém verificou o nome dele. Continue apenas se você acabou de vir dele.',
+      not_you: 'Não é você?',
+      identity: 'Quem você é',
+      access: 'O que ele pode fazer',
+      offline: 'Manter o acesso quando você não estiver',
+      at: 'Em {places}',
+      sent_back: 'Depois você voltará para {place}, permitindo ou não.',
+      device:
+        'Um dispositivo que mostra {code} pede isto. Permita apenas se você mesmo iniciou o pedido, em um dispositivo seu que está à sua frente.',
+      deny: 'Negar',
+      allow: 'Permitir',
+      new: 'Novo',
+    },
+    pl: {
+      title: 'Zezwól na dostęp: {client}',
+      unchecked:
+        'Ta aplikacja zarejestrowała się sama i nikt nie sprawdził jej nazwy. Przejdź dalej tylko wtedy, gdy właśnie z niej przychodzisz.',
+      not_you: 'To nie Ty?',
+      identity: 'Kim jesteś',
+      access: 'Co może robić',
+      offline: 'Dostęp także pod Twoją nieobecność',
+      at: 'W {places}',
+      sent_back: 'Następnie wrócisz do {place}, niezależnie od tego, czy wyrazisz zgodę.',
+      device:
+        'Prosi o to urządzenie, które pokazuje {code}. Zezwól tylko wtedy, gdy to Twoje działanie, na Twoim urządzeniu, które masz przed sobą.',
+      deny: 'Odmów',
+      allow: 'Zezwól',
+      new: 'Nowe',
+    },
+    ja: {
+      title: '{client} のアクセスを許可',
+      unchecked:
+        'このアプリは自ら登録したもので、その名前は誰にも確認されていません。たった今このアプリから移動してきた場合にのみ続けてください。',
+      not_you: '別の方ですか？',
+      identity: 'あなたについて',
+      access: 'できること',
+      offline: 'あなたの不在時にもアクセスを維持',
+      at: '対象：{places}',
+      sent_back: '許可してもしなくても、{place} に戻ります。',
+      device:
+        '{code} を表示しているデバイスからの要求です。お手元にあるご自身のデバイスで、ご自身で開始した場合にのみ許可してください。',
+      deny: '拒否',
+      allow: '許可',
+      new: '新規',
+    },
+    'zh-Hans': {
+      title: '允许 {client} 访问',
+      unchecked: '此应用是自行注册的，没有人核实过它的名称。仅当您刚从该应用过来时才继续。',
+      not_you: '不是您？',
+      identity: '您的身份',
+      access: '它可以做什么',
+      offline: '在您离开时保持访问权限',
+      at: '位于 {places}',
+      sent_back: '无论您是否允许，之后都会返回 {place}。',
+      device: '显示 {code} 的设备请求此权限。仅当这是您本人在您面前、属于您的设备上发起的，才予以允许。',
+      deny: '拒绝',
+      allow: '允许',
+      new: '新增',
+    },
+    ar: {
+      title: 'السماح لـ {client} بالوصول',
+      unchecked: 'سجّل هذا التطبيق نفسه بنفسه ولم يتحقق أحد من اسمه. تابع فقط إذا كنت قادمًا منه للتو.',
+      not_you: 'لست أنت؟',
+      identity: 'من أنت',
+      access: 'ما يمكنه فعله',
+      offline: 'الاحتفاظ بالوصول في غيابك',
+      at: 'في {places}',
+      sent_back: 'ستعود بعد ذلك إلى {place}، سواء سمحت بهذا أم لا.',
+      device: 'يطلب هذا جهاز يعرض {code}. اسمح به فقط إذا بدأت ذلك بنفسك، على جهاز تملكه وهو أمامك.',
+      deny: 'رفض',
+      allow: 'سماح',
+      new: 'جديد',
+    },
+  },
+);
