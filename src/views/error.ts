@@ -45,8 +45,8 @@ export function errorPage(props: ErrorPageProps): Html {
         <dl>
           ${details.map(
             ([label, value]) =>
-              html`<dt>${label}</dt>
-                <dd><code>${value}</code></dd>`,
+              html`<dt lang="en">${label}</dt>
+                <dd lang="en"><code dir="ltr">${value}</code></dd>`,
           )}
           <dt>${common.request_id}</dt>
           <dd class="beside"><code data-copy="${common.copy}|${common.copied}" aria-label="${common.request_id}">${request_id}</code></dd>
