@@ -77,3 +77,12 @@ export function readChosen(value: string | undefined): Chosen | undefined {
   const [, language, time] = /^([A-Za-z-]+)\.(\d{1,15})$/.exec(value ?? '') ?? [];
   return isLanguage(language) ? { language, at: new Date(Number(time)) } : undefined;
 }
+
+/**
+ * The path with its query to which the switch comes back, as its form carries it: encoded, since no page repeats what a
+ * stranger wrote into an address.
+ */
+export const writeReturn = (url: string): string => Buffer.from(url).toString('base64url');
+
+/** The same, read. */
+export const readReturn = (return_to: string): string => Buffer.from(return_to, 'base64url').toString();

@@ -5,7 +5,7 @@ import { DEFAULT_LANGUAGE } from '../languages/index.ts';
 import { pages } from '../protocol/endpoint.ts';
 import type { Html } from '../views/html.ts';
 import type { Frame } from '../views/layout.ts';
-import { languageOf } from './language.ts';
+import { languageOf, writeReturn } from './language.ts';
 
 /** What a page's answer differs in. */
 export interface PageOptions {
@@ -34,8 +34,7 @@ export function sendPage(
   const framed = frames.length > 0 ? `; frame-src ${[...new Set(frames)].join(' ')}` : '';
   const { ISSUER: issuer, mode } = deps.config;
   const lang = english ? DEFAULT_LANGUAGE : languageOf(reply.request);
-  // The path with its query, as it was asked for: below it the switch comes back.
-  const choice = english ? undefined : { action: issuer + pages.language, return_to: reply.request.url };
+  const choice = english ? undefined : { action: issuer + pages.language, return_to: writeReturn(reply.request.url) };
   const frame: Frame = { nonce, issuer, lang, dev: mode === 'dev', choice };
   // No cache keeps a page (`no-store`); these say to others what the page depends on.
   if (!english) reply.header('vary', 'accept-language, cookie');

@@ -60,7 +60,7 @@ export function errorPage(props: ErrorPageProps): Html {
 }
 
 function onwardControl({ lang }: Frame, { href, place, fields }: NonNullable<ErrorPageProps['link']>): Html {
-  const text = frameSentences(lang).go_to({ place: html`<bdi>${place}</bdi>` });
+  const text = frameSentences(lang).go_to({ place });
   if (fields === undefined) {
     return html`<a class="button strong" id="onward" href="${linkTo(href) ?? '#'}">${text} ${onward}</a>`;
   }

@@ -4,7 +4,7 @@ import { isLanguage } from '../../languages/index.ts';
 import { pages } from '../../protocol/endpoint.ts';
 import { invalidRequest } from '../../protocol/error.ts';
 import { textOf } from '../../protocol/parameters.ts';
-import { UI_LOCALES, writeChosen } from '../language.ts';
+import { readReturn, UI_LOCALES, writeChosen } from '../language.ts';
 import { formOf, requireForm, route } from '../request.ts';
 import type { Context } from './context.ts';
 import { requireSameOrigin } from './forgery.ts';
@@ -22,13 +22,13 @@ export function language(app: FastifyInstance, { deps, cookies }: Context): void
       const chosen = textOf(form, 'language');
       if (!isLanguage(chosen)) throw invalidRequest('there is no such language here', { check: 'parameter' });
       cookies.set(reply, 'language', writeChosen({ language: chosen, at: deps.clock() }), LANGUAGE_TTL);
-      return reply.redirect(wayBack(deps.config.ISSUER, textOf(form, 'return_to')), 303);
+      return reply.redirect(wayBack(deps.config.ISSUER, readReturn(textOf(form, 'return_to') ?? '')), 303);
     },
   });
 }
 
 /** The page of ours that was looked at; the account page, for whatever is none of ours. */
-function wayBack(issuer: string, return_to = ''): string {
+function wayBack(issuer: string, return_to: string): string {
   const { origin, pathname } = new URL(issuer);
   const base = pathname === '/' ? '' : pathname;
   // Browsers read a backslash as a slash and drop tabs and newlines: `/\evil.test` is another host.
