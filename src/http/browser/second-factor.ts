@@ -25,7 +25,7 @@ import { accountUrl, destinationOf, loginFor, secondFactorFor } from './account/
 import { clientView } from './client-view.ts';
 import { browserOf, interactionPath, urlOf, type Context } from './context.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
-import { PageError } from './error-page.ts';
+import { PageError, words } from './error-page.ts';
 import { stepDoor, stepForm, switchUrl, type OpenedPage } from './interaction.ts';
 import { qrOf } from './qr.ts';
 import { codesFile } from './recovery-codes.ts';
@@ -329,6 +329,5 @@ const impossible = ({ sub }: LiveSession): PageError =>
       received: 'SECOND_FACTOR=off',
       sub,
     }),
-    'This application asks for more',
-    'It requires a second step at sign-in, and this service has none. Ask those who run the application.',
+    words((t) => ({ heading: t.asks_more, advice: t.asks_more_advice })),
   );

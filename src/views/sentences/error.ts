@@ -37,6 +37,9 @@ export const errorSentences = catalogue(
     unregistered: 'This address isn’t registered',
     unregistered_advice:
       'You are not signed in here, and the application asked to lead you on to an address that it has not registered.',
+    asks_more: 'This application asks for more',
+    asks_more_advice:
+      'It requires a second step at sign-in, and this service has none. Ask those who run the application.',
   },
   {
     de: {
@@ -79,6 +82,9 @@ export const errorSentences = catalogue(
       unregistered: 'Diese Adresse ist nicht registriert',
       unregistered_advice:
         'Sie sind hier nicht angemeldet, und die Anwendung wollte Sie an eine Adresse weiterleiten, die sie nicht registriert hat.',
+      asks_more: 'Diese Anwendung verlangt mehr',
+      asks_more_advice:
+        'Sie verlangt bei der Anmeldung einen zweiten Schritt, und dieser Dienst hat keinen. Wenden Sie sich an die Betreiber der Anwendung.',
     },
     fr: {
       heading: 'Cette demande ne peut pas continuer',
@@ -120,6 +126,9 @@ export const errorSentences = catalogue(
       unregistered: 'Cette adresse n’est pas enregistrée',
       unregistered_advice:
         'Vous n’êtes pas connecté ici, et l’application voulait vous mener à une adresse qu’elle n’a pas enregistrée.',
+      asks_more: 'Cette application en demande plus',
+      asks_more_advice:
+        'Elle exige une deuxième étape à la connexion, et ce service n’en propose pas. Adressez-vous aux responsables de l’application.',
     },
     es: {
       heading: 'Esta solicitud no puede continuar',
@@ -159,6 +168,9 @@ export const errorSentences = catalogue(
       unregistered: 'Esta dirección no está registrada',
       unregistered_advice:
         'No tiene la sesión iniciada aquí, y la aplicación quería llevarle a una dirección que no ha registrado.',
+      asks_more: 'Esta aplicación pide más',
+      asks_more_advice:
+        'Exige un segundo paso al iniciar sesión y este servicio no lo tiene. Consulte a los responsables de la aplicación.',
     },
     pt: {
       heading: 'Esta solicitação não pode continuar',
@@ -197,6 +209,9 @@ export const errorSentences = catalogue(
       unregistered: 'Este endereço não está registrado',
       unregistered_advice:
         'Você não tem sessão aberta aqui, e o aplicativo queria levá-lo a um endereço que não registrou.',
+      asks_more: 'Este aplicativo pede mais',
+      asks_more_advice:
+        'Ele exige uma segunda etapa ao entrar, e este serviço não tem nenhuma. Fale com os responsáveis pelo aplicativo.',
     },
     pl: {
       heading: 'Nie można kontynuować tego żądania',
@@ -236,6 +251,9 @@ export const errorSentences = catalogue(
       unregistered: 'Ten adres nie jest zarejestrowany',
       unregistered_advice:
         'Nikt nie jest tu zalogowany, a aplikacja chciała przekierować Cię pod adres, którego nie zarejestrowała.',
+      asks_more: 'Ta aplikacja wymaga więcej',
+      asks_more_advice:
+        'Wymaga drugiego kroku przy logowaniu, a ten serwis go nie ma. Zwróć się do osób prowadzących aplikację.',
     },
     ja: {
       heading: 'このリクエストは続行できません',
@@ -271,6 +289,9 @@ export const errorSentences = catalogue(
       foreign_host_advice: '現在 {here} にいますが、このサービスは {host} にあります。アプリからやり直してください。',
       unregistered: 'このアドレスは登録されていません',
       unregistered_advice: 'ここではログインしていません。また、アプリが登録していないアドレスへの移動を求めました。',
+      asks_more: 'このアプリはさらに確認を求めています',
+      asks_more_advice:
+        'このアプリはログイン時に二段階目の確認を必要としますが、このサービスにはありません。アプリの運営者にお問い合わせください。',
     },
     'zh-Hans': {
       heading: '此请求无法继续',
@@ -303,6 +324,8 @@ export const errorSentences = catalogue(
       foreign_host_advice: '您正在访问 {here}，但此服务位于 {host}。请在应用中重新开始。',
       unregistered: '此地址未注册',
       unregistered_advice: '您未在此处登录，并且该应用要求转到一个它没有注册的地址。',
+      asks_more: '此应用要求更多验证',
+      asks_more_advice: '它要求登录时进行第二步验证，而此服务没有提供。请联系该应用的运营者。',
     },
     ar: {
       heading: 'لا يمكن متابعة هذا الطلب',
@@ -338,6 +361,8 @@ export const errorSentences = catalogue(
       foreign_host_advice: 'أنت على {here}، لكن هذه الخدمة موجودة على {host}. ابدأ من جديد في التطبيق.',
       unregistered: 'هذا العنوان غير مسجّل',
       unregistered_advice: 'أنت غير مسجّل الدخول هنا، وطلب التطبيق نقلك إلى عنوان لم يسجّله.',
+      asks_more: 'يطلب هذا التطبيق المزيد',
+      asks_more_advice: 'يتطلب خطوة ثانية عند تسجيل الدخول، وهذه الخدمة لا توفرها. تواصل مع القائمين على التطبيق.',
     },
   },
 );
