@@ -128,6 +128,12 @@ export const steps = {
     hopeless: (situation) =>
       owed(situation) !== 'nothing' && !areAsked(situation.policy) ? unmet(situation, 'a second factor') : undefined,
   },
+  keep_account: {
+    page: '/keep-account',
+    unattended: 'interaction_required',
+    // An account that is to be erased is given to no application, unless its person keeps it.
+    needed: ({ session }) => session !== undefined && session.erase_after !== null,
+  },
   consent: {
     page: '/consent',
     agreedTo: ({ request, claims }) => [request.scope, claims],

@@ -11,4 +11,8 @@ export type PeopleEvent =
       detail: { factors: readonly string[]; sessions_ended: number; grants_revoked: number };
     }
   | { event: 'recovery_codes_made'; sub: string; detail: { codes: number } }
-  | { event: 'recovery_code_used'; sub: string; detail: { left: number } };
+  | { event: 'recovery_code_used'; sub: string; detail: { left: number } }
+  | { event: 'deletion_requested'; sub: string; detail: { erase_after: string } }
+  | { event: 'deletion_withdrawn' | 'data_downloaded'; sub: string }
+  /** `sub` is the name that stands for the person in the log from then on. */
+  | { event: 'user_erased'; sub: string };

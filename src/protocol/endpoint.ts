@@ -22,6 +22,8 @@ export const accountPages = {
   overview: '/account',
   sessions: '/account/sessions',
   applications: '/account/applications',
+  data: '/account/data',
+  delete: '/account/delete',
 } as const;
 
 /** What a page of the account is called. */

@@ -34,6 +34,7 @@ const catalogue = {
   // RFC 8707 §2
   invalid_target: 400,
   // OpenID Connect Core §3.1.2.6
+  interaction_required: 400,
   login_required: 400,
   consent_required: 400,
   account_selection_required: 400,

@@ -50,6 +50,7 @@ export type RevokedFor =
   | 'password_deleted'
   | 'user_disabled'
   | 'user_deleted'
+  | 'deletion_requested'
   | 'client_deleted'
   | 'client_disabled'
   | 'scope_deleted'

@@ -47,6 +47,8 @@ export interface LiveSession extends SessionRow {
   username: string;
   email: string | null;
   name: string | null;
+  /** When the account is to be erased, as its person wishes. */
+  erase_after: Date | null;
   locale: string | null;
   /** The second factors they have, by name. */
   second_factors: string[];
@@ -67,7 +69,7 @@ export async function findLive(
     db,
     prepared<LiveSession>`
       select s.expires_bucket, s.hash, s.sid, s.kind, s.sub, s.auth_time, s.amr, s.acr, s.created_at, s.seen_at,
-        s.expires_at, s.ended_at, u.username, u.email, u.claims ->> 'name' as name,
+        s.expires_at, s.ended_at, u.username, u.email, u.erase_after, u.claims ->> 'name' as name,
         u.claims ->> 'locale' as locale, ${secondFactorsOf('u.sub')} as second_factors
       from sessions s join users u on u.sub = s.sub
       where s.expires_bucket = any(${keys.map(({ expires_bucket }) => expires_bucket)}::int[])

@@ -27,6 +27,8 @@ export interface UsersTable {
   claims: Json<PersonClaims>;
   disabled_at: Nullable<Date>;
   devices_reset_at: Nullable<Date>;
+  /** When it is to be erased, as its person wishes. */
+  erase_after: Nullable<Date>;
   created_at: Date;
   updated_at: Date;
 }
@@ -177,6 +179,18 @@ export async function insert(trx: Trx, user: User): Promise<boolean> {
 export async function update(trx: Trx, sub: string, changes: Updateable<UsersTable>): Promise<boolean> {
   const result = await trx.updateTable('users').set(changes).where('sub', '=', sub).executeTakeFirst();
   return result.numUpdatedRows > 0n;
+}
+
+/** Who is to be erased by now, at most so many. */
+export async function dueForErasure(db: Db, now: Date, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('users')
+    .select('sub')
+    .where('erase_after', '<=', now)
+    .orderBy('erase_after')
+    .limit(limit)
+    .execute();
+  return rows.map(({ sub }) => sub);
 }
 
 /** Deletes a person. False when there is none. */

@@ -68,6 +68,7 @@ export async function insertAccount(
     claims,
     disabled_at: disabled ? now : null,
     devices_reset_at: null,
+    erase_after: null,
     created_at: now,
     updated_at: now,
   };

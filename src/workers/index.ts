@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts';
 import type { Changed } from '../store/postgres/changes.ts';
 import { backchannelLogout } from './backchannel-logout.ts';
 import { clientLogos } from './client-logos.ts';
+import { eraseAccounts } from './erase-accounts.ts';
 import { keepPartitions } from './keep-partitions.ts';
 import { keepRefusals } from './keep-refusals.ts';
 import { reapClients } from './reap-clients.ts';
@@ -37,6 +38,7 @@ type Make = (deps: Needs) => Worker;
 export const workers = {
   'backchannel-logout': backchannelLogout,
   'client-logos': clientLogos,
+  'erase-accounts': eraseAccounts,
   'keep-partitions': keepPartitions,
   'keep-refusals': keepRefusals,
   'reap-clients': reapClients,

@@ -165,6 +165,8 @@ export async function tour(
   await open('account', '/account');
   await open('account-sessions', '/account/sessions');
   await open('account-applications', '/account/applications');
+  await open('account-data', '/account/data');
+  await open('account-delete', '/account/delete');
   await open('error-redirect-uri', requested({ redirect_uri: 'https://elsewhere.example.test/' }));
   await open('error-client', requested({ client_id: 'nobody' }));
   await open('error-not-found', '/nowhere');

@@ -24,6 +24,7 @@ import { sendErrorPage } from './error-page.ts';
 import { initiate } from './initiate.ts';
 import { interaction } from './interaction.ts';
 import { language } from './language.ts';
+import { keepAccount } from './keep-account.ts';
 import { login } from './login.ts';
 import { logo } from './logo.ts';
 import { logout } from './logout.ts';
@@ -35,6 +36,7 @@ const stepPages = {
   login,
   select_account: selectAccount,
   second_factor: secondFactor,
+  keep_account: keepAccount,
   consent,
 } as const satisfies Record<PageStep, (app: FastifyInstance, context: Context) => void>;
 

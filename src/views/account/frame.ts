@@ -8,6 +8,8 @@ const titles = {
   overview: { title: 'Your account', sentence: 'Who you are here, and the way to everything else' },
   sessions: { title: 'Where you are signed in', sentence: 'Browsers and devices, and how to sign them out' },
   applications: { title: 'Connected applications', sentence: 'What they may do, and how to take it back' },
+  data: { title: 'Your data', sentence: 'A copy of everything kept about you' },
+  delete: { title: 'Delete your account', sentence: 'For good, after a week in which you may come back' },
 };
 export type AccountPageKey = keyof typeof titles;
 

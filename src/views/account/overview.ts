@@ -16,6 +16,7 @@ const sentences = {
   others: 'Other accounts in this browser',
   another: 'Use another account',
   sign_out: 'Sign out',
+  done: { kept: 'Your account stays.' },
 };
 
 export type OverviewPageProps = {
@@ -31,12 +32,14 @@ export type OverviewPageProps = {
   form_token: string;
   /** Where somebody else signs in. */
   login_url: string;
+  done?: string | undefined;
 };
 
 export function overviewPage(props: OverviewPageProps): Html {
-  const { frame, person, sub, signed_in_at, logout_url, others, action, form_token, login_url } = props;
+  const { frame, person, sub, signed_in_at, logout_url, others, action, form_token, login_url, done } = props;
   return accountPage(frame, {
     name: 'overview',
+    done: done === 'kept' ? sentences.done.kept : undefined,
     body: html`${who({ name: person.name, email: person.email })}
       <section>
         <dl>

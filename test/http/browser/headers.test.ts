@@ -26,6 +26,8 @@ const ways: Readonly<Record<string, () => Promise<LightMyRequestResponse>>> = {
   'own sign-in': () => stranger.get('/login'),
   account: () => browser.get('/account'),
   'account applications': () => browser.get('/account/applications'),
+  'account data': () => browser.get('/account/data'),
+  'account delete': () => browser.get('/account/delete'),
   'account sessions': () => browser.get('/account/sessions'),
   'sign-out': () => browser.get('/logout'),
   'signed out': () => stranger.get('/logout/done'),

@@ -2,6 +2,9 @@
 import { accountPages, type AccountPageName } from '../../../src/protocol/endpoint.ts';
 import type { AccountFrame } from '../../../src/views/account/frame.ts';
 import { applicationsPage } from '../../../src/views/account/applications.ts';
+import { dataPage } from '../../../src/views/account/data.ts';
+import { deletedPage, deletePage } from '../../../src/views/account/delete.ts';
+import { keepAccountPage } from '../../../src/views/keep-account.ts';
 import { overviewPage } from '../../../src/views/account/overview.ts';
 import { sessionsPage } from '../../../src/views/account/sessions.ts';
 import type { Frame } from '../../../src/views/layout.ts';
@@ -86,6 +89,28 @@ export const accountSamples = (frame: Frame) => ({
         last_used: '2025-11-20T19:23:00Z',
       },
     ],
+  }),
+  'account-data': dataPage({ ...form, frame: accountFrame(frame, 'data') }),
+  'account-delete': deletePage({
+    ...form,
+    frame: accountFrame(frame, 'delete'),
+    erase_after: null,
+    data_url: '/account/data',
+  }),
+  'account-delete-keep': deletePage({
+    ...form,
+    frame: accountFrame(frame, 'delete'),
+    erase_after: '2025-11-27T19:23:00Z',
+    data_url: '/account/data',
+  }),
+  'account-deleted': deletedPage(frame, { erase_after: '2025-11-27T19:23:00Z', login_url: '/login' }),
+  'account-keep': keepAccountPage({
+    frame,
+    action: '/interaction/1/keep-account',
+    form_token: 'form-token',
+    client: { client_id: 'demo-web', client_name: 'Notes' },
+    person: ada,
+    erase_after: '2025-11-27T19:23:00Z',
   }),
   'account-applications-none': applicationsPage({
     ...form,

@@ -43,9 +43,9 @@ export interface AccountDoor {
   options?: RouteShorthandOptions;
   /**
    * `look`: the page is shown to nobody whose sign-in is older than five minutes. `act`: it is shown, and its form does not
-   * count from them. Either leads to the sign-in page and back.
+   * count from them; a function says of which forms that holds. It leads to the sign-in page and back.
    */
-  fresh?: 'look' | 'act';
+  fresh?: 'look' | 'act' | ((form: Parameters) => boolean);
   /** The page, as a function of its frame. */
   show(visit: Visit, before: Before, request: FastifyRequest): Promise<(frame: AccountFrame) => Html>;
   /** Takes a form of this page, of this browser and this person. */
@@ -85,7 +85,10 @@ export function accountDoor(
         requireForm(request);
         const form = formOf(request);
         requireSameOrigin(deps, request);
-        const person = await requirePerson(context, request, reply, { page: name, fresh: fresh !== undefined });
+        const person = await requirePerson(context, request, reply, {
+          page: name,
+          fresh: typeof fresh === 'function' ? fresh(form) : fresh !== undefined,
+        });
         if (!person) return reply;
         requireFormToken(deps, textOf(form, 'form_token'), bindingOf(person));
         const visit = visitOf(person);

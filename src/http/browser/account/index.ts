@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { AccountPageName } from '../../../protocol/endpoint.ts';
 import type { Context } from '../context.ts';
 import { applications } from './applications.ts';
+import { data } from './data.ts';
+import { deletion } from './delete.ts';
 import { overview } from './overview.ts';
 import { sessions } from './sessions.ts';
 
@@ -11,6 +13,8 @@ const doors: Record<AccountPageName, (app: FastifyInstance, context: Context) =>
   overview,
   sessions,
   applications,
+  data,
+  delete: deletion,
 };
 
 export function account(app: FastifyInstance, context: Context): void {

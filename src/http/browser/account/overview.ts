@@ -9,7 +9,7 @@ import { accountDoor } from './door.ts';
 
 export function overview(app: FastifyInstance, context: Context): void {
   accountDoor(app, context, 'overview', {
-    async show({ user, session, sessions, form }) {
+    async show({ user, session, sessions, form }, { done }) {
       const { username, email, email_verified, sub } = user;
       const props = {
         ...form,
@@ -19,6 +19,7 @@ export function overview(app: FastifyInstance, context: Context): void {
         logout_url: urlOf(context, endpoints.end_session_endpoint),
         others: sessions.slice(1).map((other) => ({ ...personView(other), sub: other.sub })),
         login_url: urlOf(context, pages.login),
+        done,
       };
       return (frame) => overviewPage({ frame, ...props });
     },

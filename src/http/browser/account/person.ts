@@ -59,6 +59,11 @@ export async function requirePerson(
     reply.redirect(secondFactorFor(context, page), request.method === 'GET' ? 302 : 303);
     return undefined;
   }
+  // Whoever comes back decides first whether they stay.
+  if (user.erase_after !== null && page !== 'delete' && page !== 'data') {
+    reply.redirect(accountUrl(context, 'delete'), request.method === 'GET' ? 302 : 303);
+    return undefined;
+  }
   await noteUse(deps, session, now);
   return { user, session, sessions, browser: browserOf(context, request, reply), now };
 }

@@ -1,0 +1,177 @@
+/** Deleting one's account: everything ends at once, a week to come back, then nothing is left that names anybody. */
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DAY } from '../../src/protocol/numeric-date.ts';
+import { sweep } from '../../src/store/postgres/sweep.ts';
+import * as users from '../../src/store/users.ts';
+import { eraseDue, keepAccount, requestDeletion } from '../../src/users/deletion.ts';
+import { testApp, type TestApp } from '../support/app.ts';
+import {
+  aClient,
+  authorize,
+  aUser,
+  BY,
+  formTokenOf,
+  PASSWORD,
+  refresh,
+  signIn,
+  someTokens,
+  TestBrowser,
+  userinfo,
+  type AClient,
+} from '../support/fixtures.ts';
+import { open, proceed, stepOf } from '../support/pages.ts';
+
+let at: TestApp;
+let beside: TestApp;
+let client: AClient;
+beforeAll(async () => {
+  at = await testApp();
+  beside = await testApp({ database: at.database, clock: at.clock });
+  client = await aClient(at, { skip_consent: true });
+});
+afterAll(async () => {
+  await beside.close();
+  await at.close();
+});
+
+const offline = { scope: 'openid profile email offline_access' };
+
+/** Somebody who asked for it, on the page. */
+async function leaving() {
+  const has = await someTokens(at, { client, parameters: offline });
+  const form_token = formTokenOf(await has.browser.get('/account/delete'));
+  const answer = await has.browser.post('/account/delete', { form_token, action: 'delete' });
+  expect([answer.statusCode, answer.body]).toEqual([200, expect.stringContaining('id="erase-after"')]);
+  return has;
+}
+
+test('a request needs a sign-in of the last five minutes, and leads back to the page', async () => {
+  const user = await aUser(at);
+  const browser = await signIn(at, user);
+  const form_token = formTokenOf(await browser.get('/account/delete'));
+  at.clock.advance(301);
+  const stale = await browser.post('/account/delete', { form_token, action: 'delete' });
+  expect([stale.statusCode, stale.headers.location]).toEqual([303, 'https://id.example.test/login?to=delete']);
+  const login = await browser.get('/login?to=delete');
+  const fields = { username: user.username, password: PASSWORD, form_token: formTokenOf(login) };
+  expect((await browser.post('/login?to=delete', fields)).headers.location).toContain('/account/delete');
+  // The form of before counts: it is the same session.
+  expect((await browser.post('/account/delete', { form_token, action: 'delete' })).statusCode).toBe(200);
+});
+
+test('every session, grant and token ends with the request, and who signs in meanwhile decides first', async () => {
+  const { user, browser, tokens } = await leaving();
+  expect((await userinfo(at, tokens.access_token)).statusCode).toBe(401);
+  expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(400);
+  expect((await browser.get('/account')).headers.location).toBe('https://id.example.test/login');
+
+  const back = await signIn(at, user);
+  for (const page of ['', '/sessions', '/applications']) {
+    expect((await back.get(`/account${page}`)).headers.location).toBe('https://id.example.test/account/delete');
+  }
+  expect((await authorize(back, client, { prompt: 'none' })).get('error')).toBe('interaction_required');
+  const asked = await open(back, client);
+  expect(stepOf(asked)).toBe('keep-account');
+  const kept = await proceed(back, asked, { action: 'keep' });
+  expect(kept.response.headers.location).toMatch(/^https:\/\/app\.example\.test\/callback\?code=/);
+  expect((await back.get('/account')).statusCode).toBe(200);
+  // What had ended stays ended.
+  expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(400);
+  at.clock.advance(8 * DAY);
+  await eraseDue(at.deps, BY, at.clock.now());
+  expect(await users.find(at.deps.db, user.sub)).toBeDefined();
+});
+
+test('the page keeps the account, too, and a form of somebody else does not', async () => {
+  const { user } = await leaving();
+  const back = await signIn(at, user);
+  const stranger = await signIn(at, await aUser(at));
+  const theirs = formTokenOf(await stranger.get('/account/delete'));
+  expect((await back.post('/account/delete', { form_token: theirs, action: 'keep' })).statusCode).toBe(400);
+  const form_token = formTokenOf(await back.get('/account/delete'));
+  const answer = await back.post('/account/delete', { form_token, action: 'keep' });
+  expect(answer.headers.location).toBe('https://id.example.test/account?done=kept');
+});
+
+test('once the week is over nothing names the person, in any table', async () => {
+  const marker = 'zyxwvut';
+  const claims = { name: `Name ${marker}`, phone_number: `+1 ${marker}` };
+  const user = await aUser(at, { username: marker, email: `${marker}@example.test`, claims });
+  const { browser } = await someTokens(at, { client: await aClient(at), user, parameters: offline });
+  await new TestBrowser(at).post('/login', { username: marker, password: 'not it', form_token: '' });
+  await browser.get('/account');
+  await sql`insert into audit_events (at, event, sub, ip, detail) values (now(), 'user_updated', ${user.sub}, '192.0.2.1',
+    ${JSON.stringify({ before: { email: `${marker}@old.example.test` }, claims: ['name'] })})`.execute(at.deps.db);
+  await requestDeletion(at.deps, user.sub, BY, at.clock.now());
+  at.clock.advance(7 * DAY - 1);
+  // Others of this file go first.
+  while ((await eraseDue(at.deps, BY, at.clock.now())) > 0);
+  await signIn(at, user);
+  at.clock.advance(2);
+  // Over two processes it is done once.
+  const turns = await Promise.all([at, beside, at].map(({ deps }) => eraseDue(deps, BY, at.clock.now())));
+  expect(turns.reduce((a, b) => a + b)).toBe(1);
+  // Requests in progress and tokens of minutes went with their day.
+  while ((await sweep(at.deps.db, at.clock.now(), at.clock.now(), null)) > 0);
+
+  const { rows: tables } = await sql<{ name: string }>`
+    select c.relname as name from pg_class c
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`.execute(
+    at.deps.db,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const { rows } = await sql<{ row: string }>`select to_jsonb(t)::text as row from ${sql.table(name)} t`.execute(
+      at.deps.db,
+    );
+    for (const text of [marker, user.sub])
+      if (rows.some(({ row }) => row.includes(text))) found.push(`${name}: ${text}`);
+  }
+  // A `sub` is never given out twice.
+  expect(found).toEqual([`subjects: ${user.sub}`]);
+  const { rows: log } = await sql<{ sub: string; ip: string | null; detail: object }>`
+    select sub, ip, detail from audit_events where event = 'user_updated' and sub like 'erased:%'`.execute(at.deps.db);
+  expect(log).toEqual([
+    { sub: expect.stringMatching(/^erased:[0-9a-f]{32}$/), ip: null, detail: { claims: ['name'] } },
+  ]);
+  await expect(aUser(at, { sub: user.sub })).rejects.toThrow('given out before');
+});
+
+test('the log names somebody anew only when their account is gone', async () => {
+  const { sub } = await aUser(at);
+  for (const person of [sub, 'nobody', client.client_id]) {
+    await expect(sql`select pseudonymise_audit_events(${person}, '{}')`.execute(at.deps.db)).rejects.toThrow('erased');
+  }
+});
+
+test('a request raced with sign-ins and refreshes leaves no token and no session of before', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const { user, tokens } = await someTokens(at, { client, parameters: offline });
+    const raced = await Promise.all([
+      ...Array.from({ length: 5 }, (_, n) => refresh(n % 2 ? at : beside, client, tokens.refresh_token)),
+      requestDeletion(beside.deps, user.sub, BY, at.clock.now()),
+      ...Array.from({ length: 4 }, () => signIn(at, user)),
+    ]);
+    for (const answer of raced) {
+      if (!answer || !('statusCode' in answer)) continue;
+      expect([200, 400]).toContain(answer.statusCode);
+      if (answer.statusCode !== 200) continue;
+      const { access_token, refresh_token } = answer.json<{ access_token: string; refresh_token: string }>();
+      expect((await userinfo(at, access_token)).statusCode).toBe(401);
+      expect((await refresh(at, client, refresh_token)).statusCode).toBe(400);
+    }
+    const browser = await signIn(at, user);
+    expect((await authorize(browser, client, { prompt: 'none' })).get('error')).toBe('interaction_required');
+  }
+});
+
+test('kept and erased at once: one of them wins, and the other knows', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const { sub } = await aUser(at, { password: undefined });
+    await requestDeletion(at.deps, sub, BY, at.clock.now());
+    const due = new Date(at.clock.now().getTime() + 7 * DAY * 1000);
+    const [kept] = await Promise.all([keepAccount(at.deps, sub, BY, due), eraseDue(beside.deps, BY, due)]);
+    expect((await users.find(at.deps.db, sub)) !== undefined).toBe(kept);
+  }
+});
