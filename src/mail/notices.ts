@@ -4,6 +4,7 @@ export const NOTICES = [
   'password_removed',
   'passkey_added',
   'passkey_removed',
+  'passkey_suspected',
   'authenticator_added',
   'authenticator_removed',
   'recovery_codes_made',

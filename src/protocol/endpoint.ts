@@ -20,6 +20,7 @@ export const endpoints = {
  */
 export const accountPages = {
   overview: '/account',
+  passkeys: '/account/passkeys',
   sessions: '/account/sessions',
   applications: '/account/applications',
   data: '/account/data',

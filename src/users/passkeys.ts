@@ -1,16 +1,18 @@
 /** Passkeys of people: made, used, renamed and removed. What an authenticator has to show is in factors/passkey.ts. */
 import type { Deps } from '../deps.ts';
 import { record, type Actor, type Requester } from '../events/index.ts';
+import { postNotice } from '../mail/outbox.ts';
 import { newId } from '../protocol/handle.ts';
 import { invalidRequest, OAuthError, tooManyRequests } from '../protocol/error.ts';
 import { secondsAfter, secondsUntil } from '../protocol/numeric-date.ts';
 import { blockedUntil, FADES_AFTER, PASSKEY_NETWORK_POLICY } from '../protocol/throttle.ts';
-import { readAssertion, readAttestation, type Assertion } from '../protocol/webauthn.ts';
+import { creationOptions, readAssertion, readAttestation, type Assertion } from '../protocol/webauthn.ts';
 import * as failures from '../store/failures.ts';
 import * as store from '../store/passkeys.ts';
 import { transact, type Trx } from '../store/postgres/db.ts';
 import * as users from '../store/users.ts';
 import {
+  makeChallenge,
   readChallenge,
   refusedPasskey,
   spendChallenge,
@@ -22,7 +24,7 @@ import {
 } from './factors/passkey.ts';
 import { defaultName } from './passkey-names.ts';
 
-type Needs = Pick<Deps, 'clock' | 'config' | 'db' | 'secrets'>;
+type Needs = Pick<Deps, 'clock' | 'config' | 'db' | 'random' | 'secrets'>;
 
 /** Most passkeys that a person has: a browser is told of all of them. */
 export const MAX_PASSKEYS = 25;
@@ -102,20 +104,21 @@ async function findUsed({ db }: Pick<Needs, 'db'>, { id, response }: Assertion):
 }
 
 async function noteUse(
-  { db }: Pick<Needs, 'db'>,
+  deps: Omit<Needs, 'clock'>,
   { credential_id, passkey_id, sub }: store.Passkey,
   { sign_count, backed_up }: { sign_count: number; backed_up: boolean },
   answered: Answered,
   by: Requester,
   now: Date,
 ): Promise<void> {
-  await transact(db, async (trx) => {
+  await transact(deps.db, async (trx) => {
     await spendChallenge(trx, answered);
     if (await store.use(trx, { credential_id, sub, sign_count, backed_up }, now)) return;
     const present = (await store.allOf(trx, sub)).find((one) => one.passkey_id === passkey_id);
     if (!present) throw new UnknownPasskey(credential_id.toString('base64url'), true);
     const detail = { passkey_id, stored: present.sign_count, received: sign_count };
     await record(trx, { event: 'passkey_count_went_back', sub, detail }, by, now);
+    await postNotice(trx, deps, { sub, notice: 'passkey_suspected', name: present.name }, now);
     throw new OAuthError('invalid_credentials', 'the passkey could not be verified', {
       check: 'passkey_count',
       expected: `a count beyond ${present.sign_count}`,
@@ -123,6 +126,32 @@ async function noteUse(
       sub,
     });
   });
+}
+
+/**
+ * What a page needs that makes a passkey: what the browser is asked for, the passkeys there are, and what those who keep them may be
+ * told of them.
+ */
+export async function readyToCreate(
+  deps: Omit<Needs, 'clock'>,
+  user: users.User,
+  challenge: ChallengeBinding,
+  now: Date,
+) {
+  const handle = await store.userHandle(deps.db, user.sub, deps.random(32));
+  const passkeys = await store.allOf(deps.db, user.sub);
+  const name = user.email ?? user.username;
+  const { claims } = user;
+  const display_name = typeof claims['name'] === 'string' ? claims['name'] : user.username;
+  const options = creationOptions(
+    deps.config.ISSUER,
+    makeChallenge(deps, challenge, now),
+    { handle, name, display_name },
+    passkeys,
+  );
+  const ids = passkeys.map(({ credential_id }) => credential_id.toString('base64url'));
+  const known = { rpId: options.rp.id, userId: options.user.id, ids, name, displayName: display_name };
+  return { options, passkeys, known };
 }
 
 /** What is asked for a new passkey. */
@@ -140,7 +169,7 @@ export interface Creation {
  * registered already, whosever it is
  */
 export async function createPasskey(
-  deps: Needs & Pick<Deps, 'random'>,
+  deps: Omit<Needs, 'clock'>,
   { sub, answer, challenge, name }: Creation,
   by: Requester,
   now: Date,
@@ -168,6 +197,7 @@ export async function createPasskey(
     if (!(await store.insert(trx, passkey))) throw refusedPasskey('a credential that is registered already', sub);
     const { passkey_id, aaguid } = passkey;
     await record(trx, { event: 'passkey_created', sub, detail: { passkey_id, aaguid } }, by, now);
+    await postNotice(trx, deps, { sub, notice: 'passkey_added', name: passkey.name }, now);
     return passkey;
   });
 }
@@ -191,9 +221,33 @@ export async function renamePasskey(
   return true;
 }
 
+/** Renames a passkey for its person. */
+export async function nameOwnPasskey(
+  { db }: Pick<Needs, 'db'>,
+  sub: string,
+  passkey_id: string,
+  name: string,
+  by: Actor,
+  now: Date,
+): Promise<'renamed' | 'gone' | 'no_name'> {
+  if (nameOf(name) === '') return 'no_name';
+  const renamed = await transact(db, (trx) => renamePasskey(trx, sub, passkey_id, name, by, now));
+  return renamed ? 'renamed' : 'gone';
+}
+
 /** Removes a passkey. False when the person has none of that id. What ends with it is the caller's to say. */
-export async function removePasskey(trx: Trx, sub: string, passkey_id: string, by: Actor, now: Date): Promise<boolean> {
-  if (!(await users.findLocked(trx, sub)) || !(await store.remove(trx, sub, passkey_id))) return false;
+export async function removePasskey(
+  trx: Trx,
+  deps: Omit<Needs, 'clock' | 'db'>,
+  sub: string,
+  passkey_id: string,
+  by: Actor,
+  now: Date,
+): Promise<boolean> {
+  if (!(await users.findLocked(trx, sub))) return false;
+  const removed = await store.remove(trx, sub, passkey_id);
+  if (!removed) return false;
   await record(trx, { event: 'passkey_deleted', sub, detail: { passkey_id } }, by, now);
+  await postNotice(trx, deps, { sub, notice: 'passkey_removed', name: removed.name }, now);
   return true;
 }

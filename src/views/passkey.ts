@@ -99,3 +99,34 @@ if (window.PublicKeyCredential) {
   wait();
 }
 }`);
+
+/**
+ * Has the browser make a passkey when the form that carries it is sent, and sends it then. Keepers of passkeys are told which there
+ * are, and what the person is called, so that they offer none that was removed.
+ */
+export const createPasskeys = raw(`{
+const form = document.getElementById('passkey-create-form');
+const say = (id, shown) => document.getElementById(id).hidden = !shown;${JSON_OF_KEYS}
+const make = async () => {
+  say('passkey-failed', false);
+  say('passkey-already', false);
+  try {
+    const credential = await navigator.credentials.create({ publicKey: forCreate(JSON.parse(form.dataset.create)) });
+    form.elements.passkey.value = written(credential);
+    HTMLFormElement.prototype.submit.call(form);
+  } catch (error) {
+    say('passkey-already', error.name === 'InvalidStateError');
+    say('passkey-failed', !['InvalidStateError', 'NotAllowedError'].includes(error.name));
+  }
+};
+if (window.PublicKeyCredential) {
+  form.hidden = false;
+  say('passkey-needs', false);
+  form.addEventListener('submit', (event) => { event.preventDefault(); make(); });
+  if (form.dataset.known) {
+    const { rpId, userId, ids, name, displayName } = JSON.parse(form.dataset.known);
+    PublicKeyCredential.signalAllAcceptedCredentials?.({ rpId, userId, allAcceptedCredentialIds: ids })?.catch(() => {});
+    PublicKeyCredential.signalCurrentUserDetails?.({ rpId, userId, name, displayName })?.catch(() => {});
+  }
+}
+}`);

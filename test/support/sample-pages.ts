@@ -13,6 +13,7 @@ import { loginSentences } from '../../src/views/sentences/login.ts';
 import { selectAccountPage } from '../../src/views/select-account.ts';
 import { signedOutPage } from '../../src/views/signed-out.ts';
 import { accountSamples } from './sample-pages/account.ts';
+import { passkeySamples } from './sample-pages/passkeys.ts';
 import { developerSamples } from './sample-pages/developers.ts';
 import { frame as english, hostile, nonce } from './sample-pages/frame.ts';
 import { secondFactorSamples } from './sample-pages/second-factor.ts';
@@ -279,6 +280,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
     }),
     ...accountSamples(frame),
     ...secondFactorSamples(frame),
+    ...passkeySamples(frame),
     ...developerSamples(frame),
   };
 }

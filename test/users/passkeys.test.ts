@@ -168,14 +168,14 @@ test('a disabled account, another account, and a removed passkey are refused ali
   expect(await refusalOf(use(device.use(asked())))).toBe('passkey');
   await transact(at.deps.db, (trx) => setDisabled(trx, bob.sub, false, BY, at.clock.now()));
   expect(await refusalOf(use(device.use(asked())))).toBeUndefined();
-  await transact(at.deps.db, (trx) => removePasskey(trx, bob.sub, passkey_id, BY, at.clock.now()));
+  await transact(at.deps.db, (trx) => removePasskey(trx, at.deps, bob.sub, passkey_id, BY, at.clock.now()));
   await expect(use(device.use(asked()))).rejects.toMatchObject({ failed: { check: 'passkey_unknown' } });
 });
 
 test('a browser is told to forget a passkey only where its person is one of ours', async () => {
   const device = authenticator();
   const { passkey_id, credential_id } = await create(device, bob);
-  await transact(at.deps.db, (trx) => removePasskey(trx, bob.sub, passkey_id, BY, at.clock.now()));
+  await transact(at.deps.db, (trx) => removePasskey(trx, at.deps, bob.sub, passkey_id, BY, at.clock.now()));
   const forgotten = async (manner: Manner) =>
     use(device.use(asked(), manner)).catch((error: unknown) =>
       error instanceof UnknownPasskey ? error.forget : error,

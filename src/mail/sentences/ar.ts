@@ -63,6 +63,7 @@ export const ar: MailSentences = {
     password_removed: 'تمت إزالة كلمة المرور',
     passkey_added: 'تمت إضافة مفتاح مرور: {name}',
     passkey_removed: 'تمت إزالة مفتاح مرور: {name}',
+    passkey_suspected: 'رُفض مفتاح مرور لأنه ربما نُسخ: {name}',
     authenticator_added: 'تم إعداد تطبيق مصادقة',
     authenticator_removed: 'تمت إزالة تطبيق المصادقة',
     recovery_codes_made: 'تم إنشاء رموز استرداد جديدة، ولم تعد القديمة صالحة',

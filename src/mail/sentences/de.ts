@@ -63,6 +63,7 @@ export const de: MailSentences = {
     password_removed: 'Ihr Passwort wurde entfernt',
     passkey_added: 'Ein Passkey wurde hinzugefügt: {name}',
     passkey_removed: 'Ein Passkey wurde entfernt: {name}',
+    passkey_suspected: 'Ein Passkey wurde abgelehnt, weil er kopiert worden sein kann: {name}',
     authenticator_added: 'Eine Authenticator-App wurde eingerichtet',
     authenticator_removed: 'Die Authenticator-App wurde entfernt',
     recovery_codes_made: 'Neue Wiederherstellungscodes wurden erzeugt, die alten gelten nicht mehr',

@@ -71,6 +71,7 @@ export const en = {
     password_removed: 'Your password was removed',
     passkey_added: 'A passkey was added: {name}',
     passkey_removed: 'A passkey was removed: {name}',
+    passkey_suspected: 'A passkey was refused, because it may have been copied: {name}',
     authenticator_added: 'An authenticator app was set up',
     authenticator_removed: 'The authenticator app was removed',
     recovery_codes_made: 'New recovery codes were made, and the old ones no longer work',

@@ -63,6 +63,7 @@ export const es: MailSentences = {
     password_removed: 'Se ha quitado su contraseña',
     passkey_added: 'Se ha añadido una llave de acceso: {name}',
     passkey_removed: 'Se ha quitado una llave de acceso: {name}',
+    passkey_suspected: 'Se ha rechazado una llave de acceso, porque puede haberse copiado: {name}',
     authenticator_added: 'Se ha configurado una aplicación de autenticación',
     authenticator_removed: 'Se ha quitado la aplicación de autenticación',
     recovery_codes_made: 'Se han creado códigos de recuperación nuevos y los anteriores ya no sirven',

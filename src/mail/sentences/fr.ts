@@ -63,6 +63,7 @@ export const fr: MailSentences = {
     password_removed: 'Votre mot de passe a été supprimé',
     passkey_added: 'Une clé d’accès a été ajoutée : {name}',
     passkey_removed: 'Une clé d’accès a été supprimée : {name}',
+    passkey_suspected: 'Une clé d’accès a été refusée, car elle a peut-être été copiée : {name}',
     authenticator_added: 'Une application d’authentification a été configurée',
     authenticator_removed: 'L’application d’authentification a été supprimée',
     recovery_codes_made: 'De nouveaux codes de récupération ont été créés, les anciens ne fonctionnent plus',

@@ -63,6 +63,7 @@ export const ja: MailSentences = {
     password_removed: 'パスワードが削除されました',
     passkey_added: 'パスキーが追加されました: {name}',
     passkey_removed: 'パスキーが削除されました: {name}',
+    passkey_suspected: '複製された可能性があるため、パスキーを拒否しました: {name}',
     authenticator_added: '認証アプリが設定されました',
     authenticator_removed: '認証アプリが削除されました',
     recovery_codes_made: '新しい回復コードが作成され、以前のコードは使えなくなりました',

@@ -63,6 +63,7 @@ export const pl: MailSentences = {
     password_removed: 'Twoje hasło zostało usunięte',
     passkey_added: 'Dodano klucz dostępu: {name}',
     passkey_removed: 'Usunięto klucz dostępu: {name}',
+    passkey_suspected: 'Klucz dostępu został odrzucony, ponieważ mógł zostać skopiowany: {name}',
     authenticator_added: 'Skonfigurowano aplikację uwierzytelniającą',
     authenticator_removed: 'Usunięto aplikację uwierzytelniającą',
     recovery_codes_made: 'Utworzono nowe kody odzyskiwania, a stare już nie działają',

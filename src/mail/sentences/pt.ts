@@ -63,6 +63,7 @@ export const pt: MailSentences = {
     password_removed: 'A sua senha foi removida',
     passkey_added: 'Uma chave de acesso foi adicionada: {name}',
     passkey_removed: 'Uma chave de acesso foi removida: {name}',
+    passkey_suspected: 'Uma chave de acesso foi recusada, porque pode ter sido copiada: {name}',
     authenticator_added: 'Um aplicativo autenticador foi configurado',
     authenticator_removed: 'O aplicativo autenticador foi removido',
     recovery_codes_made: 'Novos códigos de recuperação foram criados e os antigos já não funcionam',

@@ -63,6 +63,7 @@ export const zhHans: MailSentences = {
     password_removed: '您的密码已移除',
     passkey_added: '已添加通行密钥：{name}',
     passkey_removed: '已移除通行密钥：{name}',
+    passkey_suspected: '一个通行密钥被拒绝，因为它可能已被复制：{name}',
     authenticator_added: '已设置身份验证器应用',
     authenticator_removed: '已移除身份验证器应用',
     recovery_codes_made: '已生成新的恢复代码，旧代码不再有效',

@@ -6,6 +6,7 @@ import { accountStyle } from './style.ts';
 /** What each page is called, and what it is for: a row a page. */
 const titles = {
   overview: { title: 'Your account', sentence: 'Who you are here, and the way to everything else' },
+  passkeys: { title: 'Passkeys', sentence: 'Sign in with your fingerprint, your face or your device' },
   sessions: { title: 'Where you are signed in', sentence: 'Browsers and devices, and how to sign them out' },
   applications: { title: 'Connected applications', sentence: 'What they may do, and how to take it back' },
   data: { title: 'Your data', sentence: 'A copy of everything kept about you' },

@@ -25,6 +25,7 @@ const ways: Readonly<Record<string, () => Promise<LightMyRequestResponse>>> = {
   'form post': () => page(open(browser, skipping, { response_mode: 'form_post' })),
   'own sign-in': () => stranger.get('/login'),
   account: () => browser.get('/account'),
+  'account passkeys': () => browser.get('/account/passkeys'),
   'account applications': () => browser.get('/account/applications'),
   'account data': () => browser.get('/account/data'),
   'account delete': () => browser.get('/account/delete'),

@@ -5,12 +5,14 @@ import type { Context } from '../context.ts';
 import { applications } from './applications.ts';
 import { data } from './data.ts';
 import { deletion } from './delete.ts';
+import { passkeys } from './passkeys.ts';
 import { overview } from './overview.ts';
 import { sessions } from './sessions.ts';
 
 /** The door of each page. */
 const doors: Record<AccountPageName, (app: FastifyInstance, context: Context) => void> = {
   overview,
+  passkeys,
   sessions,
   applications,
   data,
