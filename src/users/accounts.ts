@@ -33,6 +33,8 @@ const LOOKALIKES = [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrilli
 
 // OpenID Connect Core §2: at most 255 ASCII characters.
 const SUB = /^[\x21-\x7E]{1,255}$/;
+/** Is it a subject identifier that an account may have? */
+export const isSub = (text: string): boolean => SUB.test(text);
 
 /** Creates an account. @throws WriteError */
 export async function createAccount(
@@ -57,7 +59,7 @@ export async function insertAccount(
 ): Promise<users.User> {
   const { username, email, claims = {}, disabled = false } = account;
   const names = checkNames({ username, email });
-  if (account.sub !== undefined && !SUB.test(account.sub)) {
+  if (account.sub !== undefined && !isSub(account.sub)) {
     throw invalid('sub must be 1 to 255 visible ASCII characters');
   }
   const user = {
@@ -251,7 +253,8 @@ export const describeAccount = ({ sub, username, email, email_verified, claims, 
   updated_at: user.updated_at,
 });
 
-function checkNames({
+/** The names of an account, and their folded forms. @throws WriteError */
+export function checkNames({
   username,
   email = null,
 }: {

@@ -9,6 +9,7 @@ import { Failure, notFound, usage, zodProblems } from '../failure.ts';
 import { askPassword, isInteractive, parseObject, readPassword } from '../input.ts';
 import { listOptions, readList, type ListOptions } from '../list.ts';
 import { record, table } from '../output.ts';
+import { importUsers } from './users-import.ts';
 
 type User = CallAnswer<'GET /users/{sub}'>;
 
@@ -296,6 +297,7 @@ export const users: Group = {
   summary: 'people who sign in',
   commands: {
     create,
+    import: importUsers,
     list,
     get,
     update,
