@@ -34,6 +34,6 @@ export const userCredentials = collection.with({
     },
   }),
   find: async ({ db }, { sub, credential_id }) => (credential_id === PASSWORD ? passwordOf(db, sub) : undefined),
-  remove: async ({ trx, by, now }, { sub, credential_id }) =>
-    credential_id === PASSWORD && removePassword(trx, sub, by, now),
+  remove: async ({ trx, deps, by, now }, { sub, credential_id }) =>
+    credential_id === PASSWORD && removePassword(trx, deps, sub, by, now),
 });

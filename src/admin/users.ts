@@ -134,8 +134,8 @@ export const users = collection.with({
         const password = drawPassword(deps);
         return { password, phc: await hashPassword(deps, password) };
       },
-      async run({ trx, by, now }, { sub }, _body, { password, phc }: { password: string; phc: string }) {
-        if (!(await storePassword(trx, sub, phc, by, now))) throw unknown();
+      async run({ trx, deps, by, now }, { sub }, _body, { password, phc }: { password: string; phc: string }) {
+        if (!(await storePassword(trx, deps, sub, phc, by, now))) throw unknown();
         return { password };
       },
     }),

@@ -15,4 +15,6 @@ export type PeopleEvent =
   | { event: 'deletion_requested'; sub: string; detail: { erase_after: string } }
   | { event: 'deletion_withdrawn' | 'data_downloaded'; sub: string }
   /** `sub` is the name that stands for the person in the log from then on. */
-  | { event: 'user_erased'; sub: string };
+  | { event: 'user_erased'; sub: string }
+  | { event: 'password_reset'; sub: string; detail: { email_verified: boolean } }
+  | { event: 'email_changed' | 'email_restored'; sub: string; detail: { before: string | null; after: string | null } };

@@ -93,6 +93,8 @@ export const CHECKS = {
   password: 'OWASP ASVS 6.3.8',
   account: 'OWASP ASVS 6.3.8',
   mail_requests: 'OWASP ASVS 6.3.1',
+  mail_link: 'OWASP ASVS 6.4.1',
+  new_password: 'OWASP ASVS 6.2.1',
   sign_in_attempts: 'OWASP ASVS 6.3.1',
   second_factor: 'OWASP ASVS 6.5.1',
   second_factor_missing: 'OWASP ASVS 6.3.3',

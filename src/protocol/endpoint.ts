@@ -39,6 +39,8 @@ export const pages = {
   login: '/login',
   second_factor: '/login/second-factor',
   account: accountPages.overview,
+  forgot_password: '/forgot-password',
+  reset_password: '/reset-password',
   device: '/device',
   language: '/language',
   device_done: '/device/done',

@@ -7,11 +7,16 @@ import { conflict, invalid, type WriteError } from '../protocol/write-error.ts';
 import { transact, uniqueViolation, type Trx } from '../store/postgres/db.ts';
 import { newId } from '../protocol/handle.ts';
 import * as users from '../store/users.ts';
+import { postNotice } from '../mail/outbox.ts';
+import { voidLinks } from './links.ts';
 import { endAll } from './access.ts';
 import { describeChanges } from './changes.ts';
 import { problemOf, verdictOn, type PasswordContext } from './factors/verdict.ts';
 
 type Needs = Pick<Deps, 'random' | 'passwords' | 'config'>;
+
+/** What it takes to tell people what happened to their account. */
+type MailNeeds = Pick<Deps, 'config' | 'secrets' | 'random'>;
 
 export interface NewAccount {
   username: string;
@@ -191,7 +196,7 @@ export const drawPassword = ({ random }: Pick<Deps, 'random'>): string => random
 
 /** Sets a password and ends every session and grant made under the old one. False when there is no such account. */
 export async function setPassword(
-  deps: Needs & Pick<Deps, 'db'>,
+  deps: Needs & Pick<Deps, 'db' | 'secrets'>,
   sub: string,
   password: string,
   by: Actor,
@@ -200,23 +205,33 @@ export async function setPassword(
   const present = await users.find(deps.db, sub);
   if (!present) return false;
   const phc = await hashNewPassword(deps, password, present);
-  return transact(deps.db, (trx) => storePassword(trx, sub, phc, by, now));
+  return transact(deps.db, (trx) => storePassword(trx, deps, sub, phc, by, now));
 }
 
 /** The same, with a password that is hashed already. */
-export async function storePassword(trx: Trx, sub: string, phc: string, by: Actor, now: Date): Promise<boolean> {
+export async function storePassword(
+  trx: Trx,
+  deps: MailNeeds,
+  sub: string,
+  phc: string,
+  by: Actor,
+  now: Date,
+): Promise<boolean> {
   if (!(await users.findLocked(trx, sub))) return false;
   await users.setPassword(trx, sub, phc, now);
   await endAll(trx, sub, 'password_change', now);
+  await voidLinks(trx, sub, now, ['reset-password']);
   await record(trx, { event: 'password_changed', sub }, by, now);
+  await postNotice(trx, deps, { sub, notice: 'password_changed' }, now);
   return true;
 }
 
 /** Takes the password away, and ends every session and grant. False when there was none. */
-export async function removePassword(trx: Trx, sub: string, by: Actor, now: Date): Promise<boolean> {
+export async function removePassword(trx: Trx, deps: MailNeeds, sub: string, by: Actor, now: Date): Promise<boolean> {
   if (!(await users.findLocked(trx, sub)) || !(await users.removePassword(trx, sub))) return false;
   await endAll(trx, sub, 'password_deleted', now);
   await record(trx, { event: 'password_deleted', sub }, by, now);
+  await postNotice(trx, deps, { sub, notice: 'password_removed' }, now);
   return true;
 }
 

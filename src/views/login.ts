@@ -4,6 +4,7 @@ import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
 import { frameSentences } from './sentences/frame.ts';
 import { loginSentences } from './sentences/login.ts';
+import { recoverySentences } from './sentences/recovery.ts';
 import { passkeyButton, passkeyForm, usePasskeys, type PasskeyFormProps } from './passkey.ts';
 import { revealPassword, sendOnce } from './script.ts';
 
@@ -25,6 +26,8 @@ export type LoginPageProps = {
   passkey?: Pick<PasskeyFormProps, 'options' | 'forget'> | undefined;
   /** The problem is one of the passkey that was used. */
   problem_of_passkey?: boolean | undefined;
+  /** Where somebody who forgot their password goes. */
+  forgot_url?: string | undefined;
   cancel: boolean;
   /** Why it is asked again, as a sentence. */
   reason?: string | undefined;
@@ -91,6 +94,7 @@ export function loginPage(props: LoginPageProps): Html {
               required${problemAttributes(about('password'), 'password')}${focus('password')}
             />
           </div>
+          ${props.forgot_url !== undefined && html`<p class="small"><a id="forgot-password" href="${props.forgot_url}">${recoverySentences(frame.lang).forgot}</a></p>`}
         </div>
         <div class="actions">
           <button class="button strong" id="login-submit" name="action" value="login">

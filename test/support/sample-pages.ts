@@ -15,6 +15,7 @@ import { signedOutPage } from '../../src/views/signed-out.ts';
 import { accountSamples } from './sample-pages/account.ts';
 import { passkeySamples } from './sample-pages/passkeys.ts';
 import { developerSamples } from './sample-pages/developers.ts';
+import { recoverySamples } from './sample-pages/recovery.ts';
 import { frame as english, hostile, nonce } from './sample-pages/frame.ts';
 import { secondFactorSamples } from './sample-pages/second-factor.ts';
 
@@ -282,6 +283,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
     ...secondFactorSamples(frame),
     ...passkeySamples(frame),
     ...developerSamples(frame),
+    ...recoverySamples(frame),
   };
 }
 

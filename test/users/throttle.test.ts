@@ -198,7 +198,7 @@ test.each([
   [
     'a password taken away and set anew',
     async (sub: string) => {
-      await transact(at.deps.db, (trx) => removePassword(trx, sub, BY, at.clock.now()));
+      await transact(at.deps.db, (trx) => removePassword(trx, at.deps, sub, BY, at.clock.now()));
       await setPassword(at.deps, sub, PASSWORD, BY, at.clock.now());
     },
   ],

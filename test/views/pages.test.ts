@@ -35,6 +35,8 @@ test.each([
   ['second-factor-setup', ['totp-qr', 'totp-secret', 'otp', 'otp-submit', 'second-factor-later']],
   ['second-factor-confirm', ['second-factor-confirm']],
   ['second-factor-codes', ['recovery-codes', 'recovery-download', 'second-factor-continue']],
+  ['forgot-password', ['username', 'forgot-submit', 'forgot-back']],
+  ['reset-password', ['new-password', 'reset-submit']],
   ['error', ['error', 'error_description']],
   ['login-problem', ['problem', 'password-problem']],
 ])('%s has the ids of the contract, each once', (name, ids) => {

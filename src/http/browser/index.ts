@@ -21,6 +21,7 @@ import { devMail } from './dev-mail.ts';
 import { device } from './device.ts';
 import { demo, type DemoApplication } from './demo.ts';
 import { sendErrorPage } from './error-page.ts';
+import { forgotPassword } from './forgot-password.ts';
 import { initiate } from './initiate.ts';
 import { interaction } from './interaction.ts';
 import { language } from './language.ts';
@@ -70,7 +71,8 @@ export async function browser(
     }
     return sendErrorPage(context, error, request, reply);
   });
-  for (const door of [authorize, interaction, device, logout, account, initiate, logo, language]) door(app, context);
+  for (const door of [authorize, interaction, device, logout, account, forgotPassword, initiate, logo, language])
+    door(app, context);
   for (const door of Object.values(stepPages)) door(app, context);
   if (application) demo(app, context, application);
   if (deps.config.mode === 'dev') devMail(app, context);

@@ -22,6 +22,7 @@ import { proofIn } from '../../users/second-factor.ts';
 import { accountUrl, destinationOf, loginFor } from './account/person.ts';
 import { clientView } from './client-view.ts';
 import { browserOf, urlOf, type Context } from './context.ts';
+import { forgotUrl } from './forgot-password.ts';
 import { formToken, isFromBrowser, requireFormToken, requireSameOrigin } from './forgery.ts';
 import { stepDoor, stepForm, SWITCH, switchUrl, type OpenedPage } from './interaction.ts';
 import { bringsPasskey, passkeyCredentials, passkeyProps } from './passkey.ts';
@@ -47,6 +48,7 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
       username: problem?.username ?? fixed?.username ?? request.login_hint ?? '',
       fixed_account: fixed && personView(fixed),
       switch_url: switchUrl(context, page.opened),
+      forgot_url: forgotUrl(context, page.opened.id),
       cancel: true,
       passkey: await passkeyProps(deps, challengeOf(page), fixed, problem?.refusal),
       problem: aboutFixed(fixed, problem),
@@ -112,6 +114,7 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       fixed_account: fixed && personView(fixed),
       switch_url: fixed && action,
       reason: fixed && 'fresh',
+      forgot_url: forgotUrl(context),
       cancel: false,
       passkey: await passkeyProps(deps, challengeOf(browser), fixed, problem?.refusal),
       problem: aboutFixed(fixed, problem),

@@ -30,6 +30,8 @@ const ways: Readonly<Record<string, () => Promise<LightMyRequestResponse>>> = {
   'account data': () => browser.get('/account/data'),
   'account delete': () => browser.get('/account/delete'),
   'account sessions': () => browser.get('/account/sessions'),
+  'forgotten password': () => stranger.get('/forgot-password'),
+  'link that is over': () => stranger.get('/reset-password/x'),
   'sign-out': () => browser.get('/logout'),
   'signed out': () => stranger.get('/logout/done'),
   'wrong method': () => browser.post('/account', {}),
