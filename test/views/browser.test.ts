@@ -1,11 +1,20 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { axeViolations, launchBrowser } from '../support/browser.ts';
-import { FLEETING, headersOf, pages } from '../support/sample-pages.ts';
+import { isLanguage, type Language } from '../../src/languages/index.ts';
+import { frameIn } from '../support/sample-pages/frame.ts';
+import { FLEETING, headersOf, pages, samplePages } from '../support/sample-pages.ts';
 
 const origin = 'https://id.example.test';
 const names = Object.keys(pages).filter((name) => !FLEETING.includes(name));
 let browser: Browser;
+const rendered = new Map<Language, typeof pages>([['en', pages]]);
+/** The samples in a language, made when first asked for. */
+function spoken(lang: Language): typeof pages {
+  const present = rendered.get(lang) ?? samplePages(frameIn(lang));
+  rendered.set(lang, present);
+  return present;
+}
 
 beforeAll(async () => {
   browser = await launchBrowser();
@@ -23,7 +32,9 @@ async function open({ colorScheme = 'light', width = 320, javaScriptEnabled = tr
     // Elsewhere are the applications.
     if (url.origin !== origin) return route.fulfill({ contentType: 'text/html', body: '<title>ok</title>' });
     const name = url.pathname.slice(1);
-    return route.fulfill({ headers: headersOf(name), body: String(pages[name] ?? '<title>ok</title>') });
+    const lang = url.searchParams.get('lang') ?? 'en';
+    const page = isLanguage(lang) ? spoken(lang)[name] : undefined;
+    return route.fulfill({ headers: headersOf(name), body: String(page ?? '<title>ok</title>') });
   });
   return page;
 }
@@ -38,6 +49,22 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     }
     await page.context().close();
   });
+});
+
+// The widest, and the one that is read from right to left. What strangers wrote is the same in every language.
+test('in German and in Arabic no page scrolls sideways at 320 px, and axe finds nothing on one of each kind', async () => {
+  const page = await open();
+  const kinds = new Set<string>();
+  for (const name of names.filter((each) => !/-(?:hostile|long)$|^(?:demo|admin-docs|dev)/.test(each))) {
+    const [kind = name] = name.split('-');
+    for (const lang of ['de', 'ar']) {
+      await page.goto(`${origin}/${name}?lang=${lang}`);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBe(320);
+    }
+    if (!kinds.has(kind)) expect(await axeViolations(page), name).toEqual([]);
+    kinds.add(kind);
+  }
+  await page.context().close();
 });
 
 test('under the CSP nothing is refused, no handler or style attribute exists, and no hostile string runs', async () => {

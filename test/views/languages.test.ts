@@ -32,7 +32,9 @@ function textsOf(page: string): string[] {
 }
 
 const wordsOf = (texts: readonly string[]): Set<string> =>
-  new Set(texts.flatMap((text) => text.replaceAll(/\S+@\S+/g, '').match(/[A-Za-z][A-Za-z’]{2,}/g) ?? []));
+  new Set(
+    texts.flatMap((text) => text.replaceAll(/\S+@\S+|\b[A-Z]{4,}\b\S*/g, '').match(/[A-Za-z][A-Za-z’]{2,}/g) ?? []),
+  );
 
 /** What an operator wrote about a scope of theirs is shown as it is. */
 const OPERATORS = ['Read your notes', 'Write, change and delete your notes', 'Know that you are you'];
