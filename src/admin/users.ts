@@ -15,6 +15,7 @@ import {
   storePassword,
   updateAccount,
 } from '../users/accounts.ts';
+import { resetFactors } from '../users/enrolment.ts';
 import { flag, moment } from './api/list.ts';
 import { Problem } from './api/problem.ts';
 import { collectionOf, type ReadCall } from './api/collection.ts';
@@ -156,6 +157,12 @@ export const users = collection.with({
         await setDisabled(trx, sub, false, by, now);
         return undefined;
       },
+    }),
+    'reset-factors': collection.action({
+      summary: 'Take all second factors of a user away, who lost them, and end all sessions and grants',
+      body: nothing,
+      answer: z.strictObject({ ...ended, factors: z.array(z.string()) }),
+      run: async ({ trx, deps, by, now }, { sub }) => found(await resetFactors(trx, deps, sub, by, now)),
     }),
     'sign-out': collection.action({
       summary: 'End all sessions of a user, and what was granted under them, but for grants with offline_access',

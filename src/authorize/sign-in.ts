@@ -5,13 +5,11 @@
 import type { Deps } from '../deps.ts';
 import { logIssued, type Requester } from '../events/index.ts';
 import { levelOf } from '../protocol/acr.ts';
-import { invalidRequest, OAuthError } from '../protocol/error.ts';
+import { OAuthError } from '../protocol/error.ts';
 import { elevateSession, startSession, UsedBefore, type LiveSession, type Start } from '../sessions/index.ts';
-import type { Trx } from '../store/postgres/db.ts';
 import type { TokenResponse } from '../tokens/issue.ts';
 import { BUILT_IN_CLIENT, makeLoginToken } from '../tokens/login-token.ts';
 import { signInByPasskey, type PasskeyCredentials } from '../users/passkey-sign-in.ts';
-import { addTotp, type NewTotp } from '../users/enrolment.ts';
 import { withSecond } from '../users/factors/index.ts';
 import { owedBy, type Owed } from '../users/factors/policy.ts';
 import { proveSecondFactor, wrongProof, type Given, type SecondProof } from '../users/second-factor.ts';
@@ -98,45 +96,6 @@ export async function showSecondFactor(
     elevateSession(deps, session, elevation, browser, by, deps.clock()),
   );
   return handle;
-}
-
-/** What setting up an authenticator app brings: a session that showed it, and recovery codes for who had none. */
-export interface SetUp {
-  handle: string;
-  codes: string[] | undefined;
-}
-
-/**
- * Sets an authenticator app up, by a right code of it: which is also the second factor of this session.
- * @throws OAuthError access_denied when the session ended meanwhile, invalid_request when the person has one by now
- */
-export async function setUpTotp(
-  deps: Needs,
-  session: LiveSession,
-  totp: NewTotp,
-  { browser, via }: { browser: string; via: string },
-  by: Requester,
-): Promise<SetUp> {
-  let added: Awaited<ReturnType<typeof addTotp>>;
-  const amr = withSecond(session.amr, ['otp']);
-  const claim = async (trx: Trx, now: Date): Promise<boolean> => {
-    added = await addTotp(trx, deps, session.sub, totp, by, now);
-    return added !== undefined;
-  };
-  try {
-    const { handle } = await elevateSession(
-      deps,
-      session,
-      { amr, acr: levelOf(amr), via, claim },
-      browser,
-      by,
-      deps.clock(),
-    );
-    return { handle, codes: added?.codes };
-  } catch (error) {
-    if (!(error instanceof UsedBefore)) throw error;
-    throw invalidRequest('an authenticator app is set up already', { check: 'second_factor', sub: session.sub });
-  }
 }
 
 /** Signs a script in and issues the token of POST /login, on a session of its own. */

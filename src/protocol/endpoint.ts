@@ -21,6 +21,8 @@ export const endpoints = {
 export const accountPages = {
   overview: '/account',
   passkeys: '/account/passkeys',
+  authenticator: '/account/authenticator',
+  recovery_codes: '/account/recovery-codes',
   sessions: '/account/sessions',
   applications: '/account/applications',
   data: '/account/data',

@@ -5,6 +5,7 @@
 import type { Deps } from '../deps.ts';
 import { record, type Actor, type Requester } from '../events/index.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
+import { postNotice } from '../mail/outbox.ts';
 import * as grants from '../store/grants.ts';
 import * as notices from '../store/logout-notices.ts';
 import type { Trx } from '../store/postgres/db.ts';
@@ -15,9 +16,9 @@ import * as users from '../store/users.ts';
 import { endAll } from './access.ts';
 import { secondFactors, type FactorName } from './factors/index.ts';
 import { drawCodes, hashOfCode } from './factors/recovery-code.ts';
-import { labelOf, SECRET_BYTES, stepOf } from './factors/totp.ts';
+import { isLost, labelOf, SECRET_BYTES, stepOf } from './factors/totp.ts';
 
-type Needs = Pick<Deps, 'random' | 'secrets'>;
+type Needs = Pick<Deps, 'config' | 'random' | 'secrets'>;
 
 /** Who sets something up, and in which session. */
 export interface Owner {
@@ -31,7 +32,11 @@ export const SETUP_TTL = 600;
 const setupLabel = ({ sub, sid }: Owner): string => `an authenticator app that ${sub} sets up in ${sid}`;
 
 /** A new secret, and the same sealed for the form that shows it. */
-export function beginSetup({ random, secrets }: Needs, owner: Owner, now: Date): { secret: Buffer; sealed: string } {
+export function beginSetup(
+  { random, secrets }: Pick<Needs, 'random' | 'secrets'>,
+  owner: Owner,
+  now: Date,
+): { secret: Buffer; sealed: string } {
   const secret = random(SECRET_BYTES);
   const begun = Buffer.alloc(8);
   begun.writeBigUInt64BE(BigInt(now.getTime()));
@@ -39,7 +44,12 @@ export function beginSetup({ random, secrets }: Needs, owner: Owner, now: Date):
 }
 
 /** The secret of such a form; undefined when it is another's, another session's, none of ours, or too old. */
-export function readSetup({ secrets }: Needs, owner: Owner, sealed: string | undefined, now: Date): Buffer | undefined {
+export function readSetup(
+  { secrets }: Pick<Needs, 'secrets'>,
+  owner: Owner,
+  sealed: string | undefined,
+  now: Date,
+): Buffer | undefined {
   try {
     const plain = secrets.open(Buffer.from(sealed ?? '', 'base64url'), setupLabel(owner));
     const begun = new Date(Number(plain.readBigUInt64BE()));
@@ -57,7 +67,7 @@ export interface NewTotp {
 
 /** What to keep of it; undefined when the code is wrong. */
 export function checkSetup(
-  { secrets }: Needs,
+  { secrets }: Pick<Needs, 'secrets'>,
   { sub }: Owner,
   secret: Buffer,
   code: string,
@@ -73,7 +83,7 @@ export function checkSetup(
  */
 export async function addTotp(
   trx: Trx,
-  { random }: Pick<Needs, 'random'>,
+  deps: Needs,
   sub: string,
   { sealed, last_step }: NewTotp,
   by: Requester,
@@ -82,27 +92,32 @@ export async function addTotp(
   if (!(await totps.insert(trx, { sub, sealed, last_step, created_at: now }))) return undefined;
   const ended = await sessions.endTokensByOneFactor(trx, sub, now);
   await record(trx, { event: 'factor_added', sub, detail: { factor: 'totp', sessions_ended: ended.length } }, by, now);
+  await postNotice(trx, deps, { sub, notice: 'authenticator_added' }, now);
   const left = (await recoveryCodes.count(trx, sub))?.left ?? 0;
-  return { codes: left > 0 ? undefined : await renewCodes(trx, { random }, sub, by, now) };
+  return { codes: left > 0 ? undefined : await drawNewCodes(trx, deps, sub, by, now) };
 }
 
 /** Draws ten recovery codes in place of those there were, and returns them: to be shown once. */
+async function drawNewCodes(trx: Trx, { random }: Needs, sub: string, by: Requester, now: Date): Promise<string[]> {
+  const codes = drawCodes(random);
+  const hashes = codes.flatMap((code) => hashOfCode(code) ?? []);
+  await recoveryCodes.replaceAll(trx, sub, hashes, now);
+  await record(trx, { event: 'recovery_codes_made', sub, detail: { codes: codes.length } }, by, now);
+  return codes;
+}
+
+/** The same for somebody who asks for it. Undefined when they have no second factor that a code could stand in for. */
 export async function renewCodes(
   trx: Trx,
-  { random }: Pick<Needs, 'random'>,
+  deps: Needs,
   sub: string,
   by: Requester,
   now: Date,
-): Promise<string[]> {
-  const codes = drawCodes(random);
-  await recoveryCodes.replaceAll(
-    trx,
-    sub,
-    codes.flatMap((code) => hashOfCode(code) ?? []),
-    now,
-  );
-  await record(trx, { event: 'recovery_codes_made', sub, detail: { codes: codes.length } }, by, now);
-  return codes;
+): Promise<string[] | undefined> {
+  if (!(await users.findLocked(trx, sub)) || (await users.secondFactorsOfPerson(trx, sub)).length === 0)
+    return undefined;
+  await postNotice(trx, deps, { sub, notice: 'recovery_codes_made' }, now);
+  return drawNewCodes(trx, deps, sub, by, now);
 }
 
 /**
@@ -111,6 +126,7 @@ export async function renewCodes(
  */
 export async function removeFactor(
   trx: Trx,
+  deps: Needs,
   { sub, sid }: Owner,
   factor: FactorName,
   by: Actor,
@@ -125,6 +141,7 @@ export async function removeFactor(
   await users.update(trx, sub, { devices_reset_at: now });
   await grants.revokeOfSessions(trx, sids, 'sign_out', now);
   await record(trx, { event: 'factor_removed', sub, detail: { factor, sessions_ended: sids.length } }, by, now);
+  if (factor === 'totp') await postNotice(trx, deps, { sub, notice: 'authenticator_removed' }, now);
   return true;
 }
 
@@ -134,6 +151,7 @@ export async function removeFactor(
  */
 export async function resetFactors(
   trx: Trx,
+  deps: Needs,
   sub: string,
   by: Actor,
   now: Date,
@@ -143,5 +161,38 @@ export async function resetFactors(
   for (const [name, { remove }] of secondFactors) if (await remove?.(trx, sub)) factors.push(name);
   const ended = await endAll(trx, sub, 'operator', now);
   await record(trx, { event: 'factors_reset', sub, detail: { factors, ...ended } }, by, now);
+  await postNotice(trx, deps, { sub, notice: 'factors_reset' }, now);
   return { factors, ...ended };
+}
+
+/** How many people are looked at in a statement. */
+const PAGE = 500;
+
+/** Does something with each sealed secret of an authenticator app. */
+async function eachSealed(
+  { db }: Pick<Deps, 'db'>,
+  work: (row: { sub: string; sealed: Buffer }) => Promise<void> | void,
+): Promise<void> {
+  for (let after = ''; ;) {
+    const rows = await totps.pageOfSealed(db, PAGE, after);
+    for (const row of rows) await work(row);
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)!.sub;
+  }
+}
+
+/** Seals what another of SECRET_KEYS sealed under the first one. What none opens is left as it is. */
+export async function resealTotps({ db, secrets }: Pick<Deps, 'db' | 'secrets'>): Promise<void> {
+  await eachSealed({ db }, async (row) => {
+    if (isLost({ secrets }, row)) return;
+    const sealed = secrets.reseal(row.sealed, labelOf(row.sub));
+    if (sealed) await totps.reseal(db, row.sub, row.sealed, sealed);
+  });
+}
+
+/** How many people have an authenticator app whose secret SECRET_KEYS does not open. */
+export async function countLostTotps({ db, secrets }: Pick<Deps, 'db' | 'secrets'>): Promise<number> {
+  let lost = 0;
+  await eachSealed({ db }, (row) => void (lost += isLost({ secrets }, row) ? 1 : 0));
+  return lost;
 }

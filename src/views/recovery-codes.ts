@@ -18,7 +18,7 @@ export function codesToKeep({ lang }: Frame, { codes, action, form_token }: Code
     <figure>
       <figcaption>${t.list}</figcaption>
       <pre id="recovery-codes" tabindex="0" role="region" aria-label="${t.list}" data-copy="${copyWords(lang)}">
-${codes.join('\n')}</pre>
+<code>${codes.join('\n')}</code></pre>
     </figure>
     <form method="post" action="${action}">
       ${hidden({ form_token, codes: codes.join(' ') })}

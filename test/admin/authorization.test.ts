@@ -58,7 +58,7 @@ async function stateOf({ deps }: TestApp): Promise<string> {
     ({ name }) => sql`select ${name}::text as name, count(*)::int as rows,
       md5(coalesce(string_agg((to_jsonb(t) - 'last_used_at')::text, ',' order by to_jsonb(t)::text), '')) as digest from ${sql.table(name)} t`,
   );
-  const { rows } = await sql`${sql.join(digests, sql` union all `)}`.execute(deps.db);
+  const { rows } = await sql`${sql.join(digests, sql` union all `)} order by name`.execute(deps.db);
   return JSON.stringify(rows, null, 1);
 }
 

@@ -56,4 +56,4 @@ export const setupForm = (at: Pick<TestApp, 'clock'>, page: LightMyRequestRespon
 
 /** The recovery codes that a page shows. */
 export const codesOn = (page: LightMyRequestResponse): string[] =>
-  (/id="recovery-codes"[^>]*>([^<]*)</.exec(page.body)?.[1] ?? '').split('\n').filter((line) => line !== '');
+  (/id="recovery-codes"[^>]*>\s*<code>([^<]*)</.exec(page.body)?.[1] ?? '').split('\n').filter((line) => line !== '');

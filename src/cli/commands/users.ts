@@ -182,6 +182,15 @@ async function able(to: Api, name: string, action: 'disable' | 'enable'): Promis
   return answerOf(await findUser(to, sub));
 }
 
+const reset: Leaf = {
+  summary: 'take all second factors of a person away who lost them, and end all sessions and authorizations',
+  argument: '<user>',
+  explanation:
+    'Make sure that it is them who asks. Where a second factor is required they set one up at the next sign-in.',
+  examples: ['users reset-factors ada'],
+  run: ({ api }, { argument }) => api((to) => ending(to, argument, 'reset-factors')),
+};
+
 const signOut: Leaf = {
   summary: 'end all sessions of a person, and what was granted under them, but for grants with offline_access',
   argument: '<user>',
@@ -197,7 +206,11 @@ const revoke: Leaf = {
 };
 
 /** Ends what hangs off an account, and answers with how much it was. */
-async function ending(to: Api, name: string, action: 'sign-out' | 'revoke-everything'): Promise<Answer> {
+async function ending(
+  to: Api,
+  name: string,
+  action: 'sign-out' | 'revoke-everything' | 'reset-factors',
+): Promise<Answer> {
   const sub = (await findUser(to, name)).sub;
   const json = { sub, ...(await to.call(`POST /users/{sub}/${action}`, { ids: { sub } })) };
   return { json, ids: [sub], text: record(json, ['sub']) };
@@ -305,6 +318,7 @@ export const users: Group = {
     'set-password': password,
     disable,
     enable,
+    'reset-factors': reset,
     'sign-out': signOut,
     'revoke-everything': revoke,
     consents,

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { metadataOf } from '../../clients/register.ts';
 import { connectionsOf } from '../../config.ts';
+import { countLostTotps } from '../../users/enrolment.ts';
 import { lostForeignSecrets } from '../../users/foreign-secrets.ts';
 import { isSaltReadable, keyStates, unreadableKeys } from '../../keys/index.ts';
 import { isPublic } from '../../protocol/client.ts';
@@ -101,6 +102,12 @@ export const checks = {
       const remedy =
         'append the key it was sealed under to SECRET_KEYS; if that is lost, import one person of Firebase again';
       findings.push(error(`the signer key ${name} of imported passwords cannot be opened with SECRET_KEYS`, remedy));
+    }
+    const lost = await countLostTotps({ db, secrets });
+    if (lost > 0) {
+      const remedy =
+        'append the key they were sealed under to SECRET_KEYS; if that is lost, people use a recovery code, or: postern users reset-factors <user>';
+      findings.push(error(`the authenticator apps of ${lost} people cannot be checked with SECRET_KEYS`, remedy));
     }
     const algs = [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS];
     for (const alg of algs) {

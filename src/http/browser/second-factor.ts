@@ -5,13 +5,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { cancel, goOnWithout, signedIn, signInAgain } from '../../authorize/interaction.ts';
 import { isWish, owed } from '../../authorize/next-step.ts';
-import { setUpTotp, showSecondFactor } from '../../authorize/sign-in.ts';
+import { setUpTotp } from '../../authorize/own-factors.ts';
+import { showSecondFactor } from '../../authorize/sign-in.ts';
 import { pages } from '../../protocol/endpoint.ts';
 import { OAuthError } from '../../protocol/error.ts';
 import { textOf, type Parameters } from '../../protocol/parameters.ts';
 import { isFresh, type LiveSession } from '../../sessions/index.ts';
-import { beginSetup, checkSetup, readSetup } from '../../users/enrolment.ts';
-import { setupOf } from '../../users/factors/totp.ts';
+import { checkSetup, readSetup } from '../../users/enrolment.ts';
 import { areAsked, owedBy } from '../../users/factors/policy.ts';
 import { proofIn } from '../../users/second-factor.ts';
 import type { SetupProps } from '../../views/authenticator.ts';
@@ -27,9 +27,9 @@ import { browserOf, interactionPath, urlOf, type Context } from './context.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
 import { PageError, words } from './error-page.ts';
 import { stepDoor, stepForm, switchUrl, type OpenedPage } from './interaction.ts';
-import { qrOf } from './qr.ts';
 import { codesFile } from './recovery-codes.ts';
-import { keepSessions, personView, sessionsOf } from './signed-in.ts';
+import { keepElevated, newSetup, setupView } from './second-factor-setup.ts';
+import { personView, sessionsOf } from './signed-in.ts';
 
 /** Where somebody is asked. */
 interface Place {
@@ -218,18 +218,6 @@ type Parts = DistributiveOmit<
   'frame' | 'action' | 'form_token' | 'client' | 'person' | 'switch_url' | 'cancel' | 'later' | 'problem' | 'request_id'
 >;
 
-/** What is shown of a new secret: it waits in the form, sealed for this session. */
-export function newSetup({ deps }: Context, session: LiveSession, now: Date): SetupProps {
-  const { secret, sealed } = beginSetup(deps, session, now);
-  return setupView(deps.config.ISSUER, session, secret, sealed);
-}
-
-/** The same secret again. */
-export function setupView(issuer: string, { username }: LiveSession, secret: Buffer, sealed: string): SetupProps {
-  const setup = setupOf(secret, { issuer: new URL(issuer).host, label: username });
-  return { qr: qrOf(setup.uri), secret: setup.secret.replaceAll(/(.{4})(?=.)/g, '$1 '), sealed };
-}
-
 /** Takes a code, or what was set up. `shown`: it goes on; else the page was sent. */
 async function take(
   context: Context,
@@ -252,7 +240,7 @@ async function take(
   try {
     const bound_to = [place.form.action, browser];
     const handle = await showSecondFactor(deps, session, given, { browser, bound_to, via }, requesterOf(request));
-    keep(context, request, reply, place, handle);
+    keepElevated(context, request, reply, place, handle);
     return 'shown';
   } catch (error) {
     if (!(error instanceof OAuthError) || error.status >= 500) throw error;
@@ -277,23 +265,13 @@ async function takeSetup(
   const totp = checkSetup(deps, session, secret, textOf(form, 'otp') ?? '', now);
   if (!totp) return again(NOTHING(session), 'wrong_code', setupView(deps.config.ISSUER, session, secret, sealed));
   const { handle, codes } = await setUpTotp(deps, session, totp, { browser, via }, requesterOf(request));
-  keep(context, request, reply, place, handle);
+  keepElevated(context, request, reply, place, handle);
   if (!codes) return 'shown';
   const { form: own, client, switch_url, cancel, later, onward } = place;
   const common = { ...own, client, person: personView(session), switch_url, cancel, later, onward };
   sendPage(context, reply, (frame) => secondFactorPage({ frame, ...common, shows: 'codes', codes: { ...own, codes } }));
   return 'answered';
 }
-
-/** The session goes on behind its new handle. */
-const keep = (context: Context, request: FastifyRequest, reply: FastifyReply, place: Place, handle: string): void =>
-  keepSessions(
-    context,
-    request,
-    reply,
-    place.sessions.filter(({ sid }) => sid !== place.session.sid),
-    [handle],
-  );
 
 async function download(
   context: Context,

@@ -2,6 +2,7 @@
 import type { Deps } from '../../deps.ts';
 import { sha256, type Random } from '../../protocol/handle.ts';
 import { record } from '../../events/index.ts';
+import { postNotice } from '../../mail/outbox.ts';
 import * as store from '../../store/recovery-codes.ts';
 import type { Factor } from './factor.ts';
 
@@ -37,7 +38,7 @@ export const recoveryCode: Factor = {
   second: true,
   enrols: false,
   field: 'recovery-code',
-  async prove(_deps, { sub, given }) {
+  async prove(deps, { sub, given }) {
     const hash = hashOfCode(given);
     if (!hash) return undefined;
     return {
@@ -46,6 +47,7 @@ export const recoveryCode: Factor = {
         if (!(await store.use(trx, sub, hash, now))) return false;
         const left = (await store.count(trx, sub))?.left ?? 0;
         await record(trx, { event: 'recovery_code_used', sub, detail: { left } }, by, now);
+        await postNotice(trx, deps, { sub, notice: 'recovery_code_used' }, now);
         return true;
       },
     };

@@ -7,6 +7,8 @@ import { accountStyle } from './style.ts';
 const titles = {
   overview: { title: 'Your account', sentence: 'Who you are here, and the way to everything else' },
   passkeys: { title: 'Passkeys', sentence: 'Sign in with your fingerprint, your face or your device' },
+  authenticator: { title: 'Authenticator app', sentence: 'A code from your phone after the password' },
+  recovery_codes: { title: 'Recovery codes', sentence: 'For the day you lose your second step' },
   sessions: { title: 'Where you are signed in', sentence: 'Browsers and devices, and how to sign them out' },
   applications: { title: 'Connected applications', sentence: 'What they may do, and how to take it back' },
   data: { title: 'Your data', sentence: 'A copy of everything kept about you' },

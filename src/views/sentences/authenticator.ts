@@ -29,6 +29,7 @@ export const authenticatorSentences = catalogue(
     renew_hint: 'Those of before stop working.',
     added: 'Your authenticator app is set up.',
     removed: 'Your authenticator app was removed. Your other sessions have ended.',
+    off: 'This service does not use a second step.',
   },
   {
     de: {
@@ -60,6 +61,7 @@ export const authenticatorSentences = catalogue(
       renew_hint: 'Die bisherigen gelten dann nicht mehr.',
       added: 'Ihre Authenticator-App ist eingerichtet.',
       removed: 'Ihre Authenticator-App wurde entfernt. Ihre anderen Sitzungen sind beendet.',
+      off: 'Dieser Dienst verwendet keinen zweiten Schritt.',
     },
     fr: {
       scan: 'Scannez ceci avec votre application d’authentification',
@@ -95,6 +97,7 @@ export const authenticatorSentences = catalogue(
       renew_hint: 'Les précédents cessent de fonctionner.',
       added: 'Votre application d’authentification est configurée.',
       removed: 'Votre application d’authentification a été supprimée. Vos autres sessions sont terminées.',
+      off: 'Ce service n’utilise pas de seconde étape.',
     },
     es: {
       scan: 'Escanee esto con su aplicación de autenticación',
@@ -129,6 +132,7 @@ export const authenticatorSentences = catalogue(
       renew_hint: 'Los anteriores dejan de servir.',
       added: 'Su aplicación de autenticación está configurada.',
       removed: 'Su aplicación de autenticación se ha quitado. Sus otras sesiones han terminado.',
+      off: 'Este servicio no usa un segundo paso.',
     },
     pt: {
       scan: 'Leia isto com seu aplicativo autenticador',
@@ -163,6 +167,7 @@ export const authenticatorSentences = catalogue(
       renew_hint: 'Os anteriores deixam de valer.',
       added: 'Seu aplicativo autenticador está configurado.',
       removed: 'Seu aplicativo autenticador foi removido. Suas outras sessões terminaram.',
+      off: 'Este serviço não usa uma segunda etapa.',
     },
     pl: {
       scan: 'Zeskanuj to aplikacją uwierzytelniającą',
@@ -197,6 +202,7 @@ export const authenticatorSentences = catalogue(
       renew_hint: 'Poprzednie przestaną działać.',
       added: 'Aplikacja uwierzytelniająca jest skonfigurowana.',
       removed: 'Aplikacja uwierzytelniająca została usunięta. Inne sesje zostały zakończone.',
+      off: 'Ta usługa nie używa drugiego kroku.',
     },
     ja: {
       scan: '認証アプリでこれを読み取ってください',
@@ -225,6 +231,7 @@ export const authenticatorSentences = catalogue(
       renew_hint: 'これまでのコードは使えなくなります。',
       added: '認証アプリを設定しました。',
       removed: '認証アプリを削除しました。他のセッションは終了しました。',
+      off: 'このサービスでは 2 段階目の確認を使いません。',
     },
     'zh-Hans': {
       scan: '请用身份验证器应用扫描此码',
@@ -253,6 +260,7 @@ export const authenticatorSentences = catalogue(
       renew_hint: '之前的恢复代码将失效。',
       added: '您的身份验证器应用已设置完成。',
       removed: '您的身份验证器应用已移除，其他会话已结束。',
+      off: '本服务不使用第二步验证。',
     },
     ar: {
       scan: 'امسح هذا ضوئياً بتطبيق المصادقة',
@@ -288,6 +296,7 @@ export const authenticatorSentences = catalogue(
       renew_hint: 'ستتوقف الرموز السابقة عن العمل.',
       added: 'تم إعداد تطبيق المصادقة.',
       removed: 'تمت إزالة تطبيق المصادقة، وانتهت جلساتك الأخرى.',
+      off: 'لا تستخدم هذه الخدمة خطوة ثانية.',
     },
   },
 );

@@ -2,7 +2,10 @@
 import { qrOf } from '../../../src/http/browser/qr.ts';
 import { secondFactorPage } from '../../../src/views/second-factor.ts';
 import type { Frame } from '../../../src/views/layout.ts';
+import { accountFrame } from './account.ts';
 import { hostile } from './frame.ts';
+import { authenticatorPage } from '../../../src/views/account/authenticator.ts';
+import { recoveryCodesPage } from '../../../src/views/account/recovery-codes.ts';
 
 const ada = { name: 'Ada Lovelace', email: 'ada@example.test' };
 const commonOf = (frame: Frame) => ({
@@ -34,6 +37,16 @@ const setup = {
 const codes = Array.from({ length: 10 }, (_, n) => `ABCDEF-GHJKLM-NPQRST-UVWX2${n % 8}`.slice(0, 27));
 
 export function secondFactorSamples(frame: Frame) {
+  const own = {
+    frame: accountFrame(frame, 'authenticator'),
+    action: '/account/authenticator',
+    form_token: 'form-token',
+  };
+  const kept = {
+    frame: accountFrame(frame, 'recovery_codes'),
+    action: '/account/recovery-codes',
+    form_token: 'form-token',
+  };
   const [common, worst] = [commonOf(frame), worstOf(frame)];
   return {
     'second-factor': secondFactorPage({
@@ -78,5 +91,32 @@ export function secondFactorSamples(frame: Frame) {
       codes: { codes: [hostile], action: 'javascript:alert(4)', form_token: hostile },
       onward: 'javascript:alert(5)',
     }),
+    'account-authenticator': authenticatorPage({ ...own, shows: 'none', setup }),
+    'account-authenticator-problem': authenticatorPage({ ...own, shows: 'none', setup, problem: 'wrong_code' }),
+    'account-authenticator-off': authenticatorPage({ ...own, shows: 'off' }),
+    'account-authenticator-present': authenticatorPage({
+      ...own,
+      shows: 'present',
+      created_at: '2025-11-20T19:23:00Z',
+      used_at: null,
+      lost: false,
+      done: 'added',
+    }),
+    'account-authenticator-lost': authenticatorPage({
+      ...own,
+      shows: 'present',
+      created_at: hostile,
+      used_at: '2025-11-20T19:23:00Z',
+      lost: true,
+    }),
+    'account-authenticator-codes': authenticatorPage({
+      ...own,
+      shows: 'codes',
+      codes: { codes, action: '/account/authenticator', form_token: 'form-token' },
+      onward: '/account/authenticator',
+    }),
+    'account-recovery-codes': recoveryCodesPage({ ...kept, codes: { left: 7, created_at: '2025-11-20T19:23:00Z' } }),
+    'account-recovery-codes-none': recoveryCodesPage({ ...kept, codes: null }),
+    'account-recovery-codes-made': recoveryCodesPage({ ...kept, codes: null, made: codes }),
   };
 }

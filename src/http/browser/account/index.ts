@@ -6,13 +6,17 @@ import { applications } from './applications.ts';
 import { data } from './data.ts';
 import { deletion } from './delete.ts';
 import { passkeys } from './passkeys.ts';
+import { authenticator } from './authenticator.ts';
 import { overview } from './overview.ts';
+import { recoveryCodes } from './recovery-codes.ts';
 import { sessions } from './sessions.ts';
 
 /** The door of each page. */
 const doors: Record<AccountPageName, (app: FastifyInstance, context: Context) => void> = {
   overview,
   passkeys,
+  authenticator,
+  recovery_codes: recoveryCodes,
   sessions,
   applications,
   data,
