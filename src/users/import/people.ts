@@ -101,6 +101,7 @@ function rowFor({ random }: Needs, person: ImportedPerson, now: Date): bulk.NewR
     email,
     email_verified,
     claims,
+    erase_after: null,
     disabled_at: disabled ? now : null,
     devices_reset_at: null,
     created_at: now,
