@@ -5,7 +5,11 @@ import type { Db, Trx } from './postgres/db.ts';
 import type { FoldedNames, User } from './users.ts';
 
 /** An account to be written, with the hash of its password if it has one. */
-export type NewRow = User & { phc: string | undefined };
+export type NewRow = Pick<
+  User,
+  'sub' | 'username' | 'email' | 'email_verified' | 'claims' | 'disabled_at' | 'created_at' | 'updated_at'
+> &
+  FoldedNames & { phc: string | undefined };
 
 /** Imports are written one part after the other, whoever runs them: two of the same people would wait for each other. */
 export async function lock(trx: Trx): Promise<void> {

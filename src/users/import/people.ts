@@ -103,7 +103,6 @@ function rowFor({ random }: Needs, person: ImportedPerson, now: Date): bulk.NewR
     claims,
     erase_after: null,
     disabled_at: disabled ? now : null,
-    devices_reset_at: null,
     created_at: now,
     updated_at: now,
     phc: hash?.phc,
