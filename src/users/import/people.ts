@@ -101,7 +101,6 @@ function rowFor({ random }: Needs, person: ImportedPerson, now: Date): bulk.NewR
     email,
     email_verified,
     claims,
-    erase_after: null,
     disabled_at: disabled ? now : null,
     created_at: now,
     updated_at: now,
