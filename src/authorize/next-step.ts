@@ -14,7 +14,7 @@ import type { Agreed } from '../store/consents.ts';
 import type { Interaction } from '../store/interactions.ts';
 import type { Config } from '../config.ts';
 import type { LiveSession } from '../store/sessions.ts';
-import { secondsOf, waysToSignIn, withSecond } from '../users/factors/index.ts';
+import { ANYBODY, secondsOf, waysToSignIn, withSecond } from '../users/factors/index.ts';
 import { areAsked, owedBy, type Owed } from '../users/factors/policy.ts';
 import { isAskedFor } from './person.ts';
 
@@ -160,9 +160,7 @@ const isMet = ({ request, contexts }: Situation, amr: readonly string[]): boolea
   request.acr === undefined || metContext(contexts, request.acr.values, amr) !== undefined;
 
 const isAttainable = (situation: Situation): boolean =>
-  waysToSignIn(situation.session ?? NOBODY, areAsked(situation.policy)).some((amr) => isMet(situation, amr));
-
-const NOBODY = { second_factors: [] };
+  waysToSignIn(situation.session ?? ANYBODY, areAsked(situation.policy)).some((amr) => isMet(situation, amr));
 
 /** What the sign-in of the session owes before it counts for anything, or for this client. */
 export const owed = ({ policy, session, client }: Situation): Owed =>

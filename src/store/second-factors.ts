@@ -6,4 +6,5 @@ import { Condition } from './postgres/prepared.ts';
  * codes are none of them: they stand in for another.
  */
 export const secondFactorsOf = (sub: 'u.sub' | 'users.sub'): Condition =>
-  new Condition(`array(select 'totp' from totp_credentials f where f.sub = ${sub})`);
+  new Condition(`array(select 'totp' from totp_credentials f where f.sub = ${sub}
+    union all select 'passkey' where exists (select from passkeys f where f.sub = ${sub}))`);

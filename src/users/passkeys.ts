@@ -15,7 +15,9 @@ import {
   makeChallenge,
   readChallenge,
   refusedPasskey,
+  isUnspent,
   spendChallenge,
+  staleChallenge,
   UnknownPasskey,
   verifyCreation,
   verifyUse,
@@ -66,7 +68,11 @@ export async function usePasskey(deps: Needs, use: Use, by: Requester): Promise<
     });
   }
   try {
-    return await verifiedUse(deps, use, by, now);
+    const verified = await verifyPasskey(deps, use, by, now);
+    await transact(deps.db, async (trx) => {
+      if (!(await claimUse(trx, verified, now))) throw staleChallenge('a challenge that was answered before');
+    });
+    return verified;
   } catch (error) {
     if (error instanceof OAuthError && error.error === 'invalid_credentials') {
       await failures.count(deps.db, [lane], now, since);
@@ -75,12 +81,23 @@ export async function usePasskey(deps: Needs, use: Use, by: Requester): Promise<
   }
 }
 
-async function verifiedUse(
-  deps: Needs,
+/** A passkey whose signature is good. It counts once `claimUse` says so. */
+export interface VerifiedPasskey extends UsedPasskey {
+  sign_count: number;
+  backed_up: boolean;
+  answered: Answered;
+}
+
+/**
+ * Verifies all of a use but whether it is the first of its challenge. A count that does not go on is recorded, and told to the person.
+ * @throws OAuthError invalid_credentials, invalid_request
+ */
+export async function verifyPasskey(
+  deps: Omit<Needs, 'clock'>,
   { answer, challenge, user_verification, sub }: Use,
   by: Requester,
   now: Date,
-): Promise<UsedPasskey> {
+): Promise<VerifiedPasskey> {
   const assertion = readAssertion(answer);
   if (!assertion) throw refusedPasskey('nothing that a browser sends of a passkey');
   const answered = readChallenge(deps, assertion.response.clientDataJSON, challenge, now);
@@ -88,8 +105,42 @@ async function verifiedUse(
   const used = await verifyUse(deps, passkey, assertion, answered, { user_verification });
   if (passkey.disabled_at !== null) throw refusedPasskey('a passkey of a disabled account', passkey.sub);
   if (sub !== undefined && sub !== passkey.sub) throw refusedPasskey('the passkey of another account', passkey.sub);
-  await noteUse(deps, passkey, used, answered, by, now);
-  return { passkey, user_verified: used.user_verified };
+  const verified = { passkey, answered, ...used };
+  // Those that do not count send nothing but zeros (§6.1.1).
+  const counts = passkey.sign_count > 0 || used.sign_count > 0;
+  if (counts && used.sign_count <= passkey.sign_count) await refuseCount(deps, verified, answered, by, now);
+  return verified;
+}
+
+/** Records that a count went back, once for each challenge, and refuses. */
+async function refuseCount(
+  deps: Omit<Needs, 'clock'>,
+  { passkey: { passkey_id, sub, name, sign_count: stored }, sign_count: received }: VerifiedPasskey,
+  answered: Answered,
+  by: Requester,
+  now: Date,
+): Promise<never> {
+  return transact(deps.db, async (trx) => {
+    await spendChallenge(trx, answered);
+    await record(trx, { event: 'passkey_count_went_back', sub, detail: { passkey_id, stored, received } }, by, now);
+    await postNotice(trx, deps, { sub, notice: 'passkey_suspected', name }, now);
+    throw new OAuthError('invalid_credentials', 'the passkey could not be verified', {
+      check: 'passkey_count',
+      expected: `a count beyond ${stored}`,
+      received: String(received),
+      sub,
+    });
+  });
+}
+
+/**
+ * Spends the challenge and notes the use. False when the challenge was spent before, the passkey is gone, or a later use was noted
+ * meanwhile: nothing that depends on it may stand then.
+ */
+export async function claimUse(trx: Trx, verified: VerifiedPasskey, now: Date): Promise<boolean> {
+  const { passkey, sign_count, backed_up, answered } = verified;
+  const { credential_id, sub } = passkey;
+  return (await isUnspent(trx, answered)) && store.use(trx, { credential_id, sub, sign_count, backed_up }, now);
 }
 
 /** The passkey that an assertion names, whose handle it has to tell if it tells one (§7.2). */
@@ -101,31 +152,6 @@ async function findUsed({ db }: Pick<Needs, 'db'>, { id, response }: Assertion):
     throw refusedPasskey('the handle of another person than the passkey is of', passkey.sub);
   }
   return passkey;
-}
-
-async function noteUse(
-  deps: Omit<Needs, 'clock'>,
-  { credential_id, passkey_id, sub }: store.Passkey,
-  { sign_count, backed_up }: { sign_count: number; backed_up: boolean },
-  answered: Answered,
-  by: Requester,
-  now: Date,
-): Promise<void> {
-  await transact(deps.db, async (trx) => {
-    await spendChallenge(trx, answered);
-    if (await store.use(trx, { credential_id, sub, sign_count, backed_up }, now)) return;
-    const present = (await store.allOf(trx, sub)).find((one) => one.passkey_id === passkey_id);
-    if (!present) throw new UnknownPasskey(credential_id.toString('base64url'), true);
-    const detail = { passkey_id, stored: present.sign_count, received: sign_count };
-    await record(trx, { event: 'passkey_count_went_back', sub, detail }, by, now);
-    await postNotice(trx, deps, { sub, notice: 'passkey_suspected', name: present.name }, now);
-    throw new OAuthError('invalid_credentials', 'the passkey could not be verified', {
-      check: 'passkey_count',
-      expected: `a count beyond ${present.sign_count}`,
-      received: String(sign_count),
-      sub,
-    });
-  });
 }
 
 /**

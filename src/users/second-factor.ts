@@ -64,7 +64,7 @@ export async function proveSecondFactor(
       sub,
     });
   }
-  const proven = await proofOf(deps, keys, { sub, given, bound_to }, factor, now);
+  const proven = await proofOf(deps, keys, { sub, given, bound_to, by }, factor, now);
   if (!proven) throw wrongProof(sub, factor);
   return {
     factor,

@@ -4,16 +4,26 @@ import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, t
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
 import { codesToKeep, type CodesProps } from './recovery-codes.ts';
+import { passkeyButton, passkeyForm, usePasskeys } from './passkey.ts';
 import { copyButtons, sendOnce } from './script.ts';
 import { authenticatorSentences } from './sentences/authenticator.ts';
 import { frameSentences } from './sentences/frame.ts';
 import { loginSentences } from './sentences/login.ts';
+import { passkeySentences } from './sentences/passkey.ts';
 import { secondFactorSentences } from './sentences/second-factor.ts';
 import { codeField, setupSteps, type SetupProps } from './authenticator.ts';
 
 /** What is wrong, as the name of a sentence. */
 export type SecondFactorProblem =
-  'no_code' | 'no_recovery_code' | 'wrong_code' | 'wrong_recovery_code' | 'too_late' | 'too_many' | 'lost' | 'ended';
+  | 'no_code'
+  | 'no_recovery_code'
+  | 'wrong_code'
+  | 'wrong_recovery_code'
+  | 'too_late'
+  | 'too_many'
+  | 'lost'
+  | 'ended'
+  | 'wrong_passkey';
 
 type Common = {
   frame: Frame;
@@ -28,11 +38,14 @@ type Common = {
   /** May the person leave, or go on without? */
   cancel: boolean;
   later: boolean;
+  /** What the browser is asked for, as JSON, where the person has passkeys. */
+  passkey?: string | undefined;
 };
 
 export type SecondFactorPageProps = Common &
   (
     | { shows: 'code'; recovery_url: string }
+    | { shows: 'passkey'; recovery_url: string }
     | { shows: 'recovery'; code_url: string | undefined }
     | { shows: 'setup'; setup: SetupProps }
     | { shows: 'confirm' }
@@ -50,7 +63,11 @@ export function secondFactorPage(props: SecondFactorPageProps): Html {
     heading: title,
     lead: leadOf(props),
     client,
-    scripts: [sendOnce, ...(shows === 'setup' || shows === 'codes' ? [copyButtons] : [])],
+    scripts: [
+      sendOnce,
+      ...(props.passkey === undefined ? [] : [usePasskeys]),
+      ...(shows === 'setup' || shows === 'codes' ? [copyButtons] : []),
+    ],
     body: html`
       ${problemSummary(frame, problem, fieldOf(props))} ${shows !== 'codes' && who(person, switchLink(props))}
       ${bodyOf(props)} ${problemDetails(frame, props.request_id)}
@@ -59,7 +76,10 @@ export function secondFactorPage(props: SecondFactorPageProps): Html {
 }
 
 const isSetup = ({ shows }: SecondFactorPageProps): boolean => shows === 'setup' || shows === 'confirm';
-const fieldOf = ({ shows }: SecondFactorPageProps): string => (shows === 'recovery' ? 'recovery-code' : 'otp');
+function fieldOf({ shows, problem }: SecondFactorPageProps): string {
+  if (problem === 'wrong_passkey' || shows === 'passkey') return 'passkey-signin';
+  return shows === 'recovery' ? 'recovery-code' : 'otp';
+}
 
 function leadOf(props: SecondFactorPageProps): Html | string {
   const t = secondFactorSentences(props.frame.lang);
@@ -67,6 +87,7 @@ function leadOf(props: SecondFactorPageProps): Html | string {
   if (isSetup(props)) {
     return props.client ? html`${t.setup_lead_client({ client: namedClient(props.client) })}` : t.setup_lead;
   }
+  if (props.shows === 'passkey') return passkeySentences(props.frame.lang).second_lead;
   return props.shows === 'recovery' ? t.recovery_lead : t.code_lead;
 }
 
@@ -75,8 +96,11 @@ function bodyOf(props: SecondFactorPageProps): Html {
   const t = secondFactorSentences(frame.lang);
   const problem = problemOf(props);
   const submit = frameSentences(frame.lang).continue;
+  const { passkey: options } = props;
+  const asksPasskey = options !== undefined && html`${passkeyButton(frame)}`;
   const form = (body: Html): Html =>
-    html`<form method="post" action="${action}">${hidden({ form_token })} ${body}</form>`;
+    html`<form method="post" action="${action}">${hidden({ form_token })} ${body}</form>
+      ${options !== undefined && passkeyForm({ action, form_token, options })}`;
   if (props.shows === 'codes') {
     return html`${codesToKeep(frame, props.codes)}
       <div class="actions">
@@ -103,6 +127,15 @@ function bodyOf(props: SecondFactorPageProps): Html {
         </div>`,
     );
   }
+  if (props.shows === 'passkey') {
+    return form(
+      html`<div class="actions">
+        ${asksPasskey}
+        <a class="button quiet" id="use-recovery-code" href="${props.recovery_url}">${t.use_recovery}</a>
+        ${ways(props)}
+      </div>`,
+    );
+  }
   if (props.shows === 'recovery') {
     return form(
       html`${recoveryField(t.recovery, problem)}
@@ -118,9 +151,10 @@ function bodyOf(props: SecondFactorPageProps): Html {
     );
   }
   return form(
-    html`${codeField(frame, { problem })}
+    html`${codeField(frame, { problem: props.problem === 'wrong_passkey' ? undefined : problem })}
       <div class="actions">
         <button class="button strong" id="otp-submit" name="action" value="otp">${submit}</button>
+        ${asksPasskey}
         <a class="button quiet" id="use-recovery-code" href="${props.recovery_url}">${t.use_recovery}</a>
         ${ways(props)}
       </div>`,
@@ -158,7 +192,9 @@ const recoveryField = (label: string, problem: string | undefined): Html =>
   </div>`;
 
 const problemOf = ({ frame, problem }: Common): string | undefined =>
-  problem && secondFactorSentences(frame.lang)[problem];
+  problem === 'wrong_passkey'
+    ? passkeySentences(frame.lang).passkey
+    : problem && secondFactorSentences(frame.lang)[problem];
 
 const switchLink = ({ frame, person, switch_url }: Common): Html | false =>
   switch_url !== undefined &&

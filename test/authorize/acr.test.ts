@@ -87,7 +87,9 @@ test.each<[asked: unknown]>([
   'unmet_authentication_requirements: essential acr %j cannot be met here: nobody is asked for nothing',
   async (request) => {
     const refused = { error: 'unmet_authentication_requirements', state: 'a state', iss: browser.issuer };
-    for (const who of [browser, new TestBrowser(at)]) {
+    // Of a stranger it is not known yet: they may have a passkey, which is two factors in one.
+    const known = JSON.stringify(request).includes('"2"');
+    for (const who of known ? [browser] : [browser, new TestBrowser(at)]) {
       for (const prompt of ['', 'none', 'login']) {
         const { response } = await open(who, client, { ...acrClaim(request), prompt });
         expect(answerTo(client, response), prompt).toMatchObject(refused);

@@ -38,3 +38,15 @@ export const passkeyCredentials = (
   confirms: { sub: string } | undefined,
   device: string | undefined,
 ): PasskeyCredentials => ({ passkey: textOf(form, 'passkey'), challenge, sub: confirms?.sub, device });
+
+/** What a browser is asked for as a second factor: the passkeys of whoever showed the first. Undefined where they have none. */
+export async function passkeysAsked(
+  deps: Needs,
+  { sub, second_factors }: { sub: string; second_factors: readonly string[] },
+  [page, browser]: readonly [page: string, browser: string],
+): Promise<string | undefined> {
+  if (!second_factors.includes('passkey')) return undefined;
+  const challenge = makeChallenge(deps, ['second-factor', browser, page], deps.clock());
+  const theirs = await passkeys.allOf(deps.db, sub);
+  return JSON.stringify(requestOptions(deps.config.ISSUER, challenge, 'preferred', theirs));
+}

@@ -27,6 +27,7 @@ import { browserOf, interactionPath, urlOf, type Context } from './context.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
 import { PageError, words } from './error-page.ts';
 import { stepDoor, stepForm, switchUrl, type OpenedPage } from './interaction.ts';
+import { passkeysAsked } from './passkey.ts';
 import { codesFile } from './recovery-codes.ts';
 import { keepElevated, newSetup, setupView } from './second-factor-setup.ts';
 import { personView, sessionsOf } from './signed-in.ts';
@@ -66,7 +67,7 @@ function interactionStep(app: FastifyInstance, context: Context, options: RouteS
     client: clientView(page.opened.client),
     switch_url: switchUrl(context, page.opened),
     cancel: true,
-    later: isWish(page.opened) && session.second_factors.length === 0,
+    later: isWish(page.opened),
     onward: urlOf(context, interactionPath(page.opened.id)),
     via: 'interaction',
   });
@@ -77,7 +78,7 @@ function interactionStep(app: FastifyInstance, context: Context, options: RouteS
       const { step, session } = page.opened;
       if (step !== 'second_factor' || !session) return false;
       if (owed(page.opened) !== 'nothing' && !areAsked(deps.config)) throw impossible(session);
-      show(context, reply, placeOf(page, session), { recovery: isRecovery(request) });
+      await show(context, reply, placeOf(page, session), { recovery: isRecovery(request) });
       return true;
     },
     async take(page, form, request, reply) {
@@ -140,7 +141,7 @@ function ownStep(app: FastifyInstance, context: Context, options: RouteShorthand
     options,
     async GET(request, reply) {
       const place = await placeOf(request, reply);
-      if (place) show(context, reply, place, { recovery: isRecovery(request) });
+      if (place) await show(context, reply, place, { recovery: isRecovery(request) });
       return reply;
     },
     async POST(request, reply) {
@@ -163,6 +164,9 @@ const bindingOf = (browser: string, { sid }: LiveSession): Binding => ['own seco
 const isRecovery = (request: FastifyRequest): boolean =>
   new URLSearchParams((request.query as { text: string }).text).has(RECOVERY);
 
+/** What a challenge of the page is bound to: where its form goes, in this browser. */
+const boundTo = ({ form, browser }: Place): readonly [page: string, browser: string] => [form.action, browser];
+
 /** The same page, for the other kind of code. */
 function urlFor({ form }: Place, kind: 'code' | 'recovery'): string {
   if (kind === 'code') return form.action;
@@ -178,12 +182,12 @@ interface Shown {
 }
 
 /** Shows what is missing: a code, or how to come by one. Problems stay where they happened, with 400. */
-function show(
+async function show(
   context: Context,
   reply: FastifyReply,
   place: Place,
   { recovery = false, setup, refusal, problem }: Shown = {},
-): void {
+): Promise<void> {
   const { deps } = context;
   const { session, form, client, switch_url, later } = place;
   const now = deps.clock();
@@ -206,8 +210,10 @@ function show(
   };
   if (session.second_factors.length > 0) {
     const hasCode = session.second_factors.includes('totp');
-    if (recovery || !hasCode) send({ shows: 'recovery', code_url: hasCode ? urlFor(place, 'code') : undefined });
-    else send({ shows: 'code', recovery_url: urlFor(place, 'recovery') });
+    const passkey = await passkeysAsked(deps, session, boundTo(place));
+    const other = hasCode || passkey !== undefined;
+    if (recovery || !other) send({ shows: 'recovery', code_url: other ? urlFor(place, 'code') : undefined });
+    else send({ shows: hasCode ? 'code' : 'passkey', recovery_url: urlFor(place, 'recovery'), passkey });
   } else if (!isFresh(session, now) && !setup) send({ shows: 'confirm' });
   else send({ shows: 'setup', setup: setup ?? newSetup(context, session, now) });
 }
@@ -230,21 +236,26 @@ async function take(
   const { session, browser, via } = place;
   const given = proofIn(form);
   const recovery = given?.factor === 'recovery_code' || textOf(form, 'action') === 'recovery';
-  const again = (refusal: OAuthError, problem: SecondFactorProblem, setup?: SetupProps): 'answered' => {
+  const again = async (refusal: OAuthError, problem: SecondFactorProblem, setup?: SetupProps): Promise<'answered'> => {
     noted(deps, request, refusal, refusal.error === 'too_many_requests' ? refusal.status : 400);
-    show(context, reply, place, { recovery, setup, refusal, problem });
+    await show(context, reply, place, { recovery, setup, refusal, problem });
     return 'answered';
   };
   if (session.second_factors.length === 0) return takeSetup(context, request, reply, place, form, again);
   if (!given) return again(NOTHING(session), recovery ? 'no_recovery_code' : 'no_code');
   try {
-    const bound_to = [place.form.action, browser];
-    const handle = await showSecondFactor(deps, session, given, { browser, bound_to, via }, requesterOf(request));
+    const handle = await showSecondFactor(
+      deps,
+      session,
+      given,
+      { browser, bound_to: boundTo(place), via },
+      requesterOf(request),
+    );
     keepElevated(context, request, reply, place, handle);
     return 'shown';
   } catch (error) {
     if (!(error instanceof OAuthError) || error.status >= 500) throw error;
-    return again(error, problemIn(error, recovery));
+    return again(error, problemIn(error, recovery, given.factor === 'passkey'));
   }
 }
 
@@ -254,7 +265,7 @@ async function takeSetup(
   reply: FastifyReply,
   place: Place,
   form: Parameters,
-  again: (refusal: OAuthError, problem: SecondFactorProblem, setup?: SetupProps) => 'answered',
+  again: (refusal: OAuthError, problem: SecondFactorProblem, setup?: SetupProps) => Promise<'answered'>,
 ): Promise<'shown' | 'answered'> {
   const { deps } = context;
   const { session, browser, via } = place;
@@ -283,8 +294,10 @@ async function download(
   return true;
 }
 
-function problemIn({ error, failed }: OAuthError, recovery: boolean): SecondFactorProblem {
+function problemIn({ error, failed }: OAuthError, recovery: boolean, isOfPasskey: boolean): SecondFactorProblem {
   if (failed.check === 'second_factor_key') return 'lost';
+  if (failed.check.startsWith('passkey') || isOfPasskey)
+    return error === 'too_many_requests' ? 'too_many' : 'wrong_passkey';
   if (error === 'too_many_requests') return 'too_many';
   if (error === 'access_denied') return 'ended';
   return recovery ? 'wrong_recovery_code' : 'wrong_code';

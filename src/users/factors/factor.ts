@@ -8,6 +8,7 @@ export interface Attempt {
   sub: string;
   given: string;
   bound_to?: readonly string[] | undefined;
+  by: Requester;
 }
 
 /** What was shown, and what using it up takes: the verdict falls there, in the transaction of what it opens. */

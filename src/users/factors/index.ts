@@ -3,12 +3,16 @@
  * own it is a line in store/second-factors.ts as well.
  */
 import type { Factor } from './factor.ts';
+import { passkey } from './passkey-factor.ts';
 import { password } from './password-factor.ts';
 import { recoveryCode } from './recovery-code.ts';
 import { totp } from './totp.ts';
 
 /** Every factor, by its name. */
-export const factors = { password, totp, recovery_code: recoveryCode } as const satisfies Record<string, Factor>;
+export const factors = { password, totp, passkey, recovery_code: recoveryCode } as const satisfies Record<
+  string,
+  Factor
+>;
 
 export type FactorName = keyof typeof factors;
 
@@ -38,11 +42,18 @@ export const secondsOf = ({ second_factors }: Bearer): ReadonlyArray<readonly st
     )
     .flatMap(([, { amr }]) => amr);
 
-const firsts = rows.filter(([, { first }]) => first).flatMap(([, { amr }]) => amr);
+/** What somebody could sign in with: what is a second factor as well, only if they have it. */
+const firstsOf = ({ second_factors }: Bearer): ReadonlyArray<readonly string[]> =>
+  rows
+    .filter(([name, { first, second }]) => first && (!second || second_factors.includes(name)))
+    .flatMap(([, { amr }]) => amr);
 
 /** The methods of each way to sign in there is for somebody; without second factors where nobody is asked for one. */
 export const waysToSignIn = (who: Bearer, asked: boolean): ReadonlyArray<readonly string[]> =>
-  firsts.flatMap((first) => [first, ...(asked ? secondsOf(who).map((second) => withSecond(first, second)) : [])]);
+  firstsOf(who).flatMap((first) => [
+    first,
+    ...(asked ? secondsOf(who).map((second) => withSecond(first, second)) : []),
+  ]);
 
 /** The second factors of somebody who has them all: what anybody could show. */
 export const ANYBODY: Bearer = { second_factors: secondFactors.map(([name]) => name) };

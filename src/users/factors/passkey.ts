@@ -75,14 +75,18 @@ export function readChallenge(deps: Needs, clientDataJSON: string, binding: Chal
   return { challenge: data.challenge, expires_at };
 }
 
+/** Spends a challenge. False when it was spent before. */
+export const isUnspent = (trx: Trx, { challenge, expires_at }: Answered): Promise<boolean> =>
+  replays.claim(trx, `passkey:${challenge}`, expires_at);
+
 /** Spends a challenge. @throws OAuthError when it was spent before */
-export async function spendChallenge(trx: Trx, { challenge, expires_at }: Answered): Promise<void> {
-  if (!(await replays.claim(trx, `passkey:${challenge}`, expires_at))) {
+export async function spendChallenge(trx: Trx, answered: Answered): Promise<void> {
+  if (!(await isUnspent(trx, answered))) {
     throw staleChallenge('a challenge that was answered before');
   }
 }
 
-const staleChallenge = (received: string): OAuthError =>
+export const staleChallenge = (received: string): OAuthError =>
   invalidRequest('this took too long, or was sent twice: try again', {
     check: 'passkey_challenge',
     expected: 'an unspent challenge of this page, in the browser that was shown it',

@@ -16,6 +16,12 @@ export interface SignInSoFar {
 /** Nothing; a second factor that the person has; or one that they have yet to set up. */
 export type Owed = 'nothing' | 'second_factor' | 'enrolment';
 
+/**
+ * Second factors that nobody is asked for merely because they have them. A passkey is a way to sign in of its own: making one closes no
+ * other, since it may be lost and nothing was kept for that day. Where a second factor is asked for, it is one.
+ */
+const UNASKED: readonly string[] = ['passkey'];
+
 /** What a sign-in owes, to this server, or to a client that requires more. */
 export function owedBy(
   { SECOND_FACTOR }: Policy,
@@ -25,7 +31,7 @@ export function owedBy(
   if (levelOf(amr) === '2') return 'nothing';
   const required = SECOND_FACTOR === 'required' || client?.require_second_factor === true;
   if (SECOND_FACTOR === 'off' && !required) return 'nothing';
-  if (second_factors.length > 0) return 'second_factor';
+  if (second_factors.some((name) => required || !UNASKED.includes(name))) return 'second_factor';
   return required ? 'enrolment' : 'nothing';
 }
 
