@@ -11,22 +11,30 @@ import { challengeOf } from '../protocol/pkce.ts';
 import { demoPage } from '../views/demo.ts';
 import type { Html } from '../views/html.ts';
 import type { Frame } from '../views/layout.ts';
+import { demoApi, type ApiAnswer } from './demo-api.ts';
 import { DEMO_WEB } from './seed.ts';
 
-type Needs = Pick<Deps, 'config' | 'secrets' | 'fetch'>;
+type Needs = Pick<Deps, 'clock' | 'config' | 'secrets' | 'fetch'>;
+
+interface StepUp {
+  acr_values?: string | undefined;
+  max_age?: string | undefined;
+}
 
 /** The demo client's side: the link people click, and the page their answer comes back to. */
-export function demoApplication({ config, secrets, fetch }: Needs): {
-  authorizationUrl(): string;
+export function demoApplication(deps: Needs): {
+  authorizationUrl(stepUp?: StepUp): string;
   callback(parameters: Parameters): Promise<(frame: Frame) => Html>;
+  api(token: string | undefined): Promise<ApiAnswer>;
 } {
+  const { config, secrets, fetch } = deps;
   const { ISSUER } = config;
   const redirect_uri = `${ISSUER}${pages.demo_callback}`;
   // Derived, not stored: the link in the banner goes on working after a restart.
   const derived = (name: string): string => secrets.mac('demo', [name, ISSUER]).toString('base64url');
   const [code_verifier, state, nonce] = [derived('code_verifier'), derived('state'), derived('nonce')] as const;
 
-  const authorizationUrl = (): string => {
+  const authorizationUrl = ({ acr_values, max_age }: StepUp = {}): string => {
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: DEMO_WEB.client_id,
@@ -36,6 +44,8 @@ export function demoApplication({ config, secrets, fetch }: Needs): {
       nonce,
       code_challenge: challengeOf(code_verifier),
       code_challenge_method: 'S256',
+      ...(acr_values !== undefined && { acr_values }),
+      ...(max_age !== undefined && { max_age }),
     });
     return `${ISSUER}${endpoints.authorization_endpoint}?${query.toString().replaceAll('+', '%20')}`;
   };
@@ -67,6 +77,8 @@ export function demoApplication({ config, secrets, fetch }: Needs): {
       trusted: true,
       headers: { authorization: `Bearer ${access_token}` },
     });
+    // What the API asks for, the client asks the server for: another sign-in, or a second factor.
+    const notes = await demoApi(deps, access_token);
     const props = {
       id_token_claims: decodeJwt(id_token),
       access_token_claims: access_token.includes('.') ? decodeJwt(access_token) : null,
@@ -74,13 +86,20 @@ export function demoApplication({ config, secrets, fetch }: Needs): {
         Object.entries(tokens).map(([name, value]) => [name, abbreviated(name, value)]),
       ),
       userinfo: userinfo.status === 200 ? (JSON.parse(userinfo.text) as Record<string, unknown>) : null,
+      api: {
+        url: `${ISSUER}${pages.demo_api}`,
+        status: notes.status,
+        challenge: notes.challenge,
+        body: notes.body,
+        step_up_url: notes.step_up && `${ISSUER}${pages.demo}?${new URLSearchParams(notes.step_up).toString()}`,
+      },
       again_url: `${ISSUER}${pages.demo}`,
       logout_url: `${ISSUER}${endpoints.end_session_endpoint}`,
     };
     return (frame) => demoPage({ frame, ...props });
   };
 
-  return { authorizationUrl, callback };
+  return { authorizationUrl, callback, api: (token) => demoApi(deps, token) };
 }
 
 /** Tokens stay out of the page: their claims are what a person wants to see. */

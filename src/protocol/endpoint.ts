@@ -51,6 +51,7 @@ export const pages = {
   logo: '/logo',
   demo: '/demo',
   demo_callback: '/demo/callback',
+  demo_api: '/demo/api/secret-notes',
   dev_mail: '/dev/mail',
 } as const;
 

@@ -12,6 +12,14 @@ export type DemoPageProps = {
   /** Tokens abbreviated by the caller. */
   token_response: Record<string, unknown>;
   userinfo: Record<string, unknown> | null;
+  /** What an API answered to the access token, and where to go for what it asked for (RFC 9470). */
+  api: {
+    url: string;
+    status: number;
+    challenge?: string | undefined;
+    body: object;
+    step_up_url?: string | undefined;
+  };
   again_url: string;
   logout_url: string;
 };
@@ -74,6 +82,14 @@ export function demoPage(props: DemoPageProps): Html {
             </div>`
           }
         </div>
+      </section>
+      <section>
+        <h2>An API that wants two factors, shown in the last five minutes</h2>
+        ${code(`GET ${props.api.url}`, { status: props.api.status, 'WWW-Authenticate': props.api.challenge, body: props.api.body })}
+        ${
+          props.api.step_up_url !== undefined &&
+          html`<p><a class="button" id="demo-step-up" href="${props.api.step_up_url}">Bring what it asks for</a></p>`
+        }
       </section>
       <div class="actions pair">
         <a class="button strong" href="${props.again_url}">Sign in again</a>

@@ -1,5 +1,6 @@
 /** Second factors under attack, and as people keep them: races, guesses, forged secrets, what ends and who is told. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { demoApi } from '../../src/dev/demo-api.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { random } from '../../src/platform/random.ts';
 import { countLostTotps, resealTotps } from '../../src/users/enrolment.ts';
@@ -12,6 +13,7 @@ import {
   postForm,
   PASSWORD,
   signIn,
+  someTokens,
   type TestBrowser,
   type AClient,
 } from '../support/fixtures.ts';
@@ -204,4 +206,24 @@ test('what a client requires is asked again when its code is written', async () 
   // The directory may know the client of before: the statement does not.
   const after = await browser.get(approved.headers.location!);
   expect(after.headers.location ?? '').not.toContain('code=');
+});
+
+test('RFC 9470 §3: the demo API says what it wants, and is content with that', async () => {
+  const { user, secret } = await aUserWithTotp(at);
+  const fetch: TestApp['deps']['fetch'] = async (url) => {
+    const { statusCode, body, headers } = await at.app.inject({ url: new URL(String(url)).pathname });
+    return { status: statusCode, text: body, headers: new Headers(headers as Record<string, string>) } as never;
+  };
+  const api = (token?: string) => demoApi({ ...at.deps, fetch }, token);
+  expect(await api()).toMatchObject({ status: 401, challenge: 'Bearer' });
+  expect(await api('none.of.ours')).toMatchObject({ status: 401, challenge: expect.stringContaining('invalid_token') });
+  const insufficient = { status: 401, step_up: { acr_values: '2', max_age: '300' } };
+  const weak = await someTokens(at, { client });
+  expect(await api(weak.tokens.access_token)).toMatchObject(insufficient);
+  const browser = await signIn(at, user);
+  await submit(browser, await page(browser, '/account'), { otp: codeOf(at, secret) });
+  const { tokens } = await someTokens(at, { client, user, browser, parameters: { acr_values: '2', max_age: '300' } });
+  expect(await api(tokens.access_token)).toMatchObject({ status: 200 });
+  at.clock.advance(301);
+  expect(await api(tokens.access_token)).toMatchObject(insufficient);
 });

@@ -42,6 +42,13 @@ export function developerSamples(page: Frame): Record<string, Html> {
       email: 'ada@example.test',
       quote: 'She said "hi": <b>',
     },
+    api: {
+      url: 'http://localhost:3000/demo/api/secret-notes',
+      status: 401,
+      challenge: 'Bearer error="insufficient_user_authentication", acr_values="2", max_age="300"',
+      body: { error: 'insufficient_user_authentication' },
+      step_up_url: '/demo?acr_values=2&max_age=300',
+    },
     again_url: '/demo',
     logout_url: '/logout',
   };
