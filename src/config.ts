@@ -126,10 +126,14 @@ export const VARIABLES = Object.keys(environment.shape).filter((name) => name !=
 
 export type Mode = 'dev' | 'serve' | 'command';
 
-export interface Config extends Readonly<Omit<z.infer<typeof environment>, 'SECRET_KEYS' | 'ISSUER' | 'WORKERS'>> {
+export interface Config extends Readonly<
+  Omit<z.infer<typeof environment>, 'SECRET_KEYS' | 'ISSUER' | 'WORKERS' | 'SELF_REGISTRATION'>
+> {
   readonly mode: Mode;
   /** Processes that answer requests. */
   readonly WORKERS: number;
+  /** May people make accounts by themselves? */
+  readonly SELF_REGISTRATION: 'off' | 'on';
   /** Absolute, no trailing slash; may have a path. */
   readonly ISSUER: string;
   readonly SECRET_KEYS: readonly string[];
@@ -170,6 +174,10 @@ export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env):
   if (rest.SMTP_URL !== undefined && rest.MAIL_FROM === undefined && !wrong.has('MAIL_FROM')) {
     problems.push('MAIL_FROM is not set: the address that mail comes from, e.g. Example <id@example.com>');
   }
+  for (const name of ['SELF_REGISTRATION'] as const) {
+    if (mode === 'serve' && rest[name] === 'on' && rest.SMTP_URL === undefined && !wrong.has('SMTP_URL'))
+      problems.push(`${name} is on, and SMTP_URL is not set: addresses are verified by mail`);
+  }
   if (!rest.SIGNING_ALGS.includes(rest.ACCESS_TOKEN_SIGNING_ALG)) {
     problems.push(`ACCESS_TOKEN_SIGNING_ALG is ${rest.ACCESS_TOKEN_SIGNING_ALG}: must be one of SIGNING_ALGS`);
   }
@@ -191,7 +199,15 @@ export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env):
   }
   if (problems.length > 0) throw new ConfigError(problems);
   const WORKERS = rest.WORKERS ?? usualWorkers(mode === 'command' ? likelyMode(source) : mode);
-  return Object.freeze({ ...rest, WORKERS, mode, ISSUER: issuer, SECRET_KEYS: Object.freeze(SECRET_KEYS) });
+  const SELF_REGISTRATION = rest.SELF_REGISTRATION ?? (mode === 'dev' ? 'on' : 'off');
+  return Object.freeze({
+    ...rest,
+    WORKERS,
+    SELF_REGISTRATION,
+    mode,
+    ISSUER: issuer,
+    SECRET_KEYS: Object.freeze(SECRET_KEYS),
+  });
 }
 
 const usualWorkers = (mode: Mode): number => (mode === 'serve' ? Math.min(availableParallelism(), MAX_WORKERS) : 1);

@@ -16,6 +16,7 @@ import {
   updateAccount,
 } from '../users/accounts.ts';
 import { resetFactors } from '../users/enrolment.ts';
+import { sendVerification } from '../users/verification.ts';
 import { flag, moment } from './api/list.ts';
 import { Problem } from './api/problem.ts';
 import { collectionOf, type ReadCall } from './api/collection.ts';
@@ -163,6 +164,14 @@ export const users = collection.with({
       body: nothing,
       answer: z.strictObject({ ...ended, factors: z.array(z.string()) }),
       run: async ({ trx, deps, by, now }, { sub }) => found(await resetFactors(trx, deps, sub, by, now)),
+    }),
+    'send-verification': collection.action({
+      summary: 'Send a mail with a link by which the address of a user is verified',
+      body: nothing,
+      answer: z.strictObject({ sent: z.boolean().describe('Not where the address is verified already') }),
+      run: async ({ trx, deps, by, now }, { sub }) => ({
+        sent: found(await sendVerification(trx, deps, sub, by, now)),
+      }),
     }),
     'sign-out': collection.action({
       summary: 'End all sessions of a user, and what was granted under them, but for grants with offline_access',

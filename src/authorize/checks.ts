@@ -28,6 +28,7 @@ import type { Client } from '../store/clients.ts';
 import { sectorOf } from '../protocol/sector.ts';
 import { readHint } from '../tokens/id-token-hint.ts';
 import { rulesOf } from '../tokens/rules.ts';
+import { isRegistrationOn } from '../users/sign-up-policy.ts';
 import { claimsOpenedBy } from '../users/claims.ts';
 
 /** What a check may look at. */
@@ -218,8 +219,8 @@ async function resource({ parameters, deps }: CheckContext): Promise<Part> {
   return { resource };
 }
 
-function prompt({ get }: CheckContext): Part {
-  return { prompt: parsePrompt(get('prompt')) };
+function prompt({ get, deps }: CheckContext): Part {
+  return { prompt: parsePrompt(get('prompt'), isRegistrationOn(deps.config)) };
 }
 
 function max_age({ get, client }: CheckContext): Part {

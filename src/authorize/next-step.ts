@@ -27,7 +27,7 @@ export type Progress = Pick<
 /** The progress of a request that has just come. */
 export const noProgress = ({ prompt }: Pick<InteractionRequest, 'prompt'>, now: Date): Progress => ({
   created_at: now,
-  sign_in_after: prompt.includes('login') ? now : null,
+  sign_in_after: prompt.includes('login') || prompt.includes('create') ? now : null,
   selected_sub: null,
   consented_sid: null,
   second_factor_later_sid: null,
@@ -71,6 +71,15 @@ interface StepRow {
  * and a verb in interaction.ts that records what the person did.
  */
 export const steps = {
+  create: {
+    page: '/signup',
+    byAnybody: true,
+    unattended: 'login_required',
+    // Initiating User Registration §4.1: until somebody made an account, or signed in after all, on this request.
+    needed: ({ request, progress, session }) =>
+      request.prompt.includes('create') &&
+      !(session && session.auth_time >= (progress.sign_in_after ?? progress.created_at)),
+  },
   login: {
     page: '/login',
     byAnybody: true,

@@ -54,6 +54,20 @@ export async function signInBrowser(
   return { sub, session: handle, remaining, device, owed: owedBy(deps.config, person) };
 }
 
+/** Signs somebody in who proved who they are in another way: by a link or a code, on the way to an account that was made. */
+export async function signInProven(
+  deps: Needs,
+  person: SignedIn,
+  { browser_sessions, browser }: Required<Pick<Start, 'browser_sessions' | 'browser'>>,
+  by: Requester,
+  via: string,
+): Promise<BrowserSignIn> {
+  const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, browser_sessions, browser, via } as const;
+  const { handle, remaining } = await startSession(deps, person, start, by, deps.clock());
+  const { sub, device } = person;
+  return { sub, session: handle, remaining, device, owed: owedBy(deps.config, person) };
+}
+
 /** What somebody showed by now: with the second factor that they gave, where one is owed. */
 async function withGiven(
   deps: Needs,

@@ -1,7 +1,14 @@
 /** What happens to people, as the audit log keeps it. */
 
+/** Events on the way to an account. Nobody's yet, of which the address is not kept: it may be anybody's. */
+export type RegistrationEvent =
+  | { event: 'registration_asked'; sub: null; detail: Record<string, never> }
+  | { event: 'registered'; sub: string; detail: { via: 'code' | 'link' | 'link elsewhere' } }
+  | { event: 'verification_sent' | 'address_verified'; sub: string };
+
 /** Events about one person. */
 export type PeopleEvent =
+  | RegistrationEvent
   | { event: 'other_sessions_ended'; sub: string; detail: { sessions_ended: number; grants_revoked: number } }
   | { event: 'second_factor'; sub: string; detail: { amr: readonly string[]; via: string } }
   | { event: 'factor_added' | 'factor_removed'; sub: string; detail: { factor: string; sessions_ended?: number } }

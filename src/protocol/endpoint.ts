@@ -43,6 +43,8 @@ export const pages = {
   account: accountPages.overview,
   forgot_password: '/forgot-password',
   reset_password: '/reset-password',
+  signup: '/signup',
+  verify: '/verify',
   device: '/device',
   language: '/language',
   device_done: '/device/done',

@@ -19,6 +19,20 @@ export function mailboxOf(text: string): Mailbox | undefined {
   return isMailable(address) ? { name: name.trim(), address } : undefined;
 }
 
+/**
+ * The name of a domain in the one form that compares (UTS #46): `EXAMPLE.com`, and the same in wide letters, are
+ * `example.com`; undefined for what is no name. A URL would take more for one: what stands before a `/`, or an address of numbers.
+ */
+export function domainNamed(text: string): string | undefined {
+  if (text.length > 253 || !/^[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}.-]*[\p{L}\p{M}\p{N}])?$/u.test(text))
+    return undefined;
+  return URL.parse(`http://${text}`)?.hostname;
+}
+
+/** The domain of an address; undefined for none that has a name. */
+export const domainOf = (address: string): string | undefined =>
+  domainNamed(address.slice(address.lastIndexOf('@') + 1));
+
 /** One line for a header: whatever would end it is a space. */
 export const headerText = (text: string, most = 200): string =>
   text

@@ -285,11 +285,14 @@ export function checkNames({
   if (LOOKALIKES.filter((script) => script.test(username_folded)).length > 1) {
     throw invalid('username must not mix letters of scripts that look alike');
   }
-  if (email !== null && (!EMAIL.test(email) || !EMAIL.test(email_folded!))) {
+  if (email !== null && !isAddress(email)) {
     throw invalid('email is not an e-mail address');
   }
   return { username, username_folded, username_casefold, email, email_folded, email_casefold };
 }
+
+/** Is it an e-mail address, as accounts have them? In its folded form too. */
+export const isAddress = (email: string): boolean => EMAIL.test(email) && EMAIL.test(lowerName(email));
 
 async function naming<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -6,6 +6,7 @@ import { frameSentences } from './sentences/frame.ts';
 import { loginSentences } from './sentences/login.ts';
 import { recoverySentences } from './sentences/recovery.ts';
 import { passkeyButton, passkeyForm, usePasskeys, type PasskeyFormProps } from './passkey.ts';
+import { signUpSentences } from './sentences/sign-up.ts';
 import { revealPassword, sendOnce } from './script.ts';
 
 export type LoginPageProps = {
@@ -28,6 +29,8 @@ export type LoginPageProps = {
   problem_of_passkey?: boolean | undefined;
   /** Where somebody who forgot their password goes. */
   forgot_url?: string | undefined;
+  /** Where somebody makes an account. */
+  signup_url?: string | undefined;
   cancel: boolean;
   /** Why it is asked again, as a sentence. */
   reason?: string | undefined;
@@ -109,6 +112,10 @@ export function loginPage(props: LoginPageProps): Html {
           }
         </div>
       </form>
+      ${
+        props.signup_url !== undefined &&
+        html`<p><a id="signup" href="${props.signup_url}">${signUpSentences(frame.lang).title}</a></p>`
+      }
       ${passkey && passkeyForm({ action, form_token, ...passkey })} ${problemDetails(frame, props.request_id)}
     `,
   });

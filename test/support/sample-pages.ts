@@ -17,6 +17,7 @@ import { passkeySamples } from './sample-pages/passkeys.ts';
 import { developerSamples } from './sample-pages/developers.ts';
 import { recoverySamples } from './sample-pages/recovery.ts';
 import { frame as english, hostile, nonce } from './sample-pages/frame.ts';
+import { registrationSamples } from './sample-pages/registration.ts';
 import { secondFactorSamples } from './sample-pages/second-factor.ts';
 
 export { hostile };
@@ -280,6 +281,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
       others: [{ name: hostile }],
     }),
     ...accountSamples(frame),
+    ...registrationSamples(frame),
     ...secondFactorSamples(frame),
     ...passkeySamples(frame),
     ...developerSamples(frame),

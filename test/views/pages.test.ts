@@ -42,6 +42,11 @@ test.each([
   ['forgot-password', ['username', 'forgot-submit', 'forgot-back']],
   ['reset-password', ['new-password', 'reset-submit']],
   ['error', ['error', 'error_description']],
+  ['signup', ['email', 'name', 'new-password', 'signup-submit', 'signup-login']],
+  ['signup-problem', ['problem', 'new-password-problem', 'login-cancel']],
+  ['mail-code', ['otp', 'verify-submit', 'verify-again', 'verify-other']],
+  ['confirm-address', ['verify-submit']],
+  ['confirm-address-elsewhere', ['new-password', 'verify-submit']],
   ['login-problem', ['problem', 'password-problem']],
 ])('%s has the ids of the contract, each once', (name, ids) => {
   for (const id of ids) expect(markup(name).split(`id="${id}"`), id).toHaveLength(2);

@@ -29,11 +29,14 @@ import { keepAccount } from './keep-account.ts';
 import { login } from './login.ts';
 import { logo } from './logo.ts';
 import { logout } from './logout.ts';
+import { verify } from './verify.ts';
 import { secondFactor } from './second-factor.ts';
+import { signUp } from './sign-up.ts';
 import { selectAccount } from './select-account.ts';
 
 /** The page of each step of an interaction. */
 const stepPages = {
+  create: signUp,
   login,
   select_account: selectAccount,
   second_factor: secondFactor,
@@ -71,7 +74,18 @@ export async function browser(
     }
     return sendErrorPage(context, error, request, reply);
   });
-  for (const door of [authorize, interaction, device, logout, account, forgotPassword, initiate, logo, language])
+  for (const door of [
+    authorize,
+    interaction,
+    device,
+    logout,
+    account,
+    forgotPassword,
+    initiate,
+    logo,
+    language,
+    verify,
+  ])
     door(app, context);
   for (const door of Object.values(stepPages)) door(app, context);
   if (application) demo(app, context, application);

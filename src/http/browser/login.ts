@@ -9,7 +9,6 @@ import { invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { parseParameters, textOf, type Parameters } from '../../protocol/parameters.ts';
 import type { LiveSession } from '../../sessions/index.ts';
 import type { ChallengeBinding } from '../../users/factors/passkey.ts';
-import { DEVICE_TTL } from '../../users/device.ts';
 import { loginPage, type LoginPageProps } from '../../views/login.ts';
 import { loginSentences } from '../../views/sentences/login.ts';
 import { passkeySentences } from '../../views/sentences/passkey.ts';
@@ -26,7 +25,8 @@ import { forgotUrl } from './forgot-password.ts';
 import { formToken, isFromBrowser, requireFormToken, requireSameOrigin } from './forgery.ts';
 import { stepDoor, stepForm, SWITCH, switchUrl, type OpenedPage } from './interaction.ts';
 import { bringsPasskey, passkeyCredentials, passkeyProps } from './passkey.ts';
-import { keepSessions, personView, sessionsOf } from './signed-in.ts';
+import { signUpUrl } from './sign-up.ts';
+import { personView, sessionsOf, setCookies } from './signed-in.ts';
 
 const credentials = z.object({ username: z.string().min(1).max(320), password: z.string().min(1).max(8192) });
 
@@ -49,6 +49,7 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
       fixed_account: fixed && personView(fixed),
       switch_url: switchUrl(context, page.opened),
       forgot_url: forgotUrl(context, page.opened.id),
+      signup_url: fixed ? undefined : signUpUrl(context, page.opened.id),
       cancel: true,
       passkey: await passkeyProps(deps, challengeOf(page), fixed, problem?.refusal),
       problem: aboutFixed(fixed, problem),
@@ -115,6 +116,7 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       switch_url: fixed && action,
       reason: fixed && 'fresh',
       forgot_url: forgotUrl(context),
+      signup_url: fixed ? undefined : signUpUrl(context),
       cancel: false,
       passkey: await passkeyProps(deps, challengeOf(browser), fixed, problem?.refusal),
       problem: aboutFixed(fixed, problem),
@@ -246,16 +248,6 @@ const isOfPasskey = (said: Said): said is AboutPasskey => ABOUT_PASSKEYS.some((c
 
 const aboutFixed = (fixed: LiveSession | undefined, problem: Problem | undefined): Problem | undefined =>
   fixed && problem?.problem === 'invalid_credentials' ? { ...problem, problem: 'wrong_password' } : problem;
-
-function setCookies(
-  context: Context,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { session, remaining, device }: BrowserSignIn,
-): void {
-  keepSessions(context, request, reply, remaining, [session]);
-  context.cookies.set(reply, 'device', device, DEVICE_TTL);
-}
 
 type Shown = Omit<LoginPageProps, 'frame' | 'problem' | 'reason'> & {
   problem: Problem | undefined;

@@ -2,6 +2,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findSessions, MAX_SESSIONS, type LiveSession } from '../../sessions/index.ts';
 import { sha256 } from '../../protocol/handle.ts';
+import type { BrowserSignIn } from '../../authorize/sign-in.ts';
+import { DEVICE_TTL } from '../../users/device.ts';
 import type { PersonView } from '../../views/client.ts';
 import { noteWishes } from '../language.ts';
 import type { Context } from './context.ts';
@@ -31,6 +33,17 @@ export function keepSessions(
   const remaining = [...begun, ...sessions.flatMap(({ hash }) => handles.get(hash.toString('hex')) ?? [])];
   if (remaining.length === 0) context.cookies.clear(reply, 'session');
   else context.cookies.set(reply, 'session', remaining.join(SEPARATOR), context.deps.config.SESSION_TTL);
+}
+
+/** Keeps a sign-in in its browser. */
+export function setCookies(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { session, remaining, device }: BrowserSignIn,
+): void {
+  keepSessions(context, request, reply, remaining, [session]);
+  context.cookies.set(reply, 'device', device, DEVICE_TTL);
 }
 
 /** Makes this one of the browser's sessions its current one. */

@@ -18,6 +18,7 @@ import { endpoints, WELL_KNOWN } from '../../protocol/endpoint.ts';
 import { ASSERTION_ALGS } from '../../protocol/jwt-assertion.ts';
 import { CODE_CHALLENGE_METHODS } from '../../protocol/pkce.ts';
 import { isPrompt } from '../../protocol/prompt.ts';
+import { isRegistrationOn } from '../../users/sign-up-policy.ts';
 import { REQUEST_OBJECT_SIGNING_ALGS } from '../../protocol/request-object.ts';
 import { SUBJECT_TYPES } from '../../protocol/sector.ts';
 import { isUnavailable } from '../../store/postgres/db.ts';
@@ -113,7 +114,10 @@ export function metadata(config: Deps['config'], known: Scopes): Record<string, 
     revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     introspection_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     code_challenge_methods_supported: CODE_CHALLENGE_METHODS,
-    prompt_values_supported: ['none', ...Object.keys(steps).filter(isPrompt)],
+    prompt_values_supported: [
+      'none',
+      ...Object.keys(steps).filter((step) => isPrompt(step) && (step !== 'create' || isRegistrationOn(config))),
+    ],
     acr_values_supported: [...contexts.keys()].filter((name) =>
       waysToSignIn(ANYBODY, areAsked(config)).some((amr) => metContext(contexts, [name], amr) !== undefined),
     ),

@@ -37,6 +37,7 @@ import type { SignOutsTable } from '../sign-outs.ts';
 import type { UpstreamsTable } from '../upstreams.ts';
 import type { TotpCredentialsTable } from '../totp-credentials.ts';
 import type { PasswordCredentialsTable, SubjectsTable, UsersTable } from '../users.ts';
+import type { WaitingPagesTable } from '../waiting-pages.ts';
 
 /** Every table. */
 export interface Database {
@@ -75,6 +76,7 @@ export interface Database {
   salts: SaltsTable;
   logout_notices: LogoutNoticesTable;
   person_links: PersonLinksTable;
+  waiting_pages: WaitingPagesTable;
   mails: MailsTable;
   mail_requests: MailRequestsTable;
   idempotency_keys: IdempotencyKeysTable;
@@ -95,6 +97,7 @@ export const SHORT_LIVED = {
   sessions: 'hash',
   sign_outs: 'hash',
   person_links: 'hash',
+  waiting_pages: 'hash',
   mails: 'mail_id',
   access_tokens: 'hash',
   revoked_tokens: 'jti',

@@ -24,6 +24,8 @@ const ways: Readonly<Record<string, () => Promise<LightMyRequestResponse>>> = {
   'not found': () => stranger.get('/nowhere'),
   'form post': () => page(open(browser, skipping, { response_mode: 'form_post' })),
   'own sign-in': () => stranger.get('/login'),
+  registration: () => stranger.get('/signup'),
+  'stale link': () => stranger.get('/verify/none'),
   account: () => browser.get('/account'),
   'account passkeys': () => browser.get('/account/passkeys'),
   'account: authenticator': () => browser.get('/account/authenticator'),
@@ -43,7 +45,7 @@ const names = Object.keys(ways);
 const isOfAccount = (name: string): boolean => name.startsWith('account');
 
 beforeAll(async () => {
-  at = await testApp();
+  at = await testApp({ config: { SELF_REGISTRATION: 'on' } });
   client = await aClient(at);
   skipping = await aClient(at, { skip_consent: true });
   stranger = new TestBrowser(at);

@@ -1,0 +1,111 @@
+/** /verify/{token}: behind the link of a mail. Opening it changes nothing; its button does. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { pages } from '../../protocol/endpoint.ts';
+import { invalidRequest } from '../../protocol/error.ts';
+import { textOf } from '../../protocol/parameters.ts';
+import { confirmByLink, openRegistration, type OpenedLink } from '../../users/registration.ts';
+import { isRegistrationOn } from '../../users/sign-up-policy.ts';
+import { openVerification, verifyAddress } from '../../users/verification.ts';
+import { confirmAddressPage, mailNotePage, type ConfirmAddressPageProps } from '../../views/mail-code.ts';
+import { sendPage } from '../page.ts';
+import { limited } from '../rate-limit.ts';
+import { noted } from '../refusal.ts';
+import { formOf, requesterOf, requireForm, route } from '../request.ts';
+import { accountUrl } from './account/person.ts';
+import { browserOf, hashOf, interactionPath, urlOf, type Context } from './context.ts';
+import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { sessionsOf } from './signed-in.ts';
+import { begin } from './sign-up.ts';
+
+export function verify(app: FastifyInstance, context: Context): void {
+  const { deps } = context;
+  const bindingOf = (token: string, browser: string): Binding => [`verify ${token}`, browser, ''];
+
+  const show = (
+    reply: FastifyReply,
+    {
+      token,
+      browser,
+      ...props
+    }: { token: string; browser: string } & Pick<ConfirmAddressPageProps, 'email' | 'elsewhere' | 'problem'>,
+  ): FastifyReply => {
+    const action = urlOf(context, `${pages.verify}/${encodeURIComponent(token)}`);
+    const form_token = formToken(deps, bindingOf(token, browser));
+    const min_length = deps.config.PASSWORD_MIN_LENGTH;
+    const request_id = props.problem && reply.request.id;
+    const status = props.problem === undefined ? 200 : 400;
+    return sendPage(
+      context,
+      reply,
+      (frame) => confirmAddressPage({ frame, action, form_token, min_length, request_id, ...props }),
+      { status },
+    );
+  };
+  const stale = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const detail = { check: 'mail_link', expected: 'a link that is good', received: 'another' } as const;
+    noted(deps, request, invalidRequest('the link is not good any more', detail), 400);
+    const next_url = urlOf(context, isRegistrationOn(deps.config) ? pages.signup : pages.login);
+    return sendPage(context, reply, (frame) => mailNotePage({ frame, note: 'stale', next_url }), { status: 400 });
+  };
+  /** What the link is for: an account to be made, or one that there is. */
+  const open = async (token: string, browser: string): Promise<Linked | undefined> => {
+    const now = deps.clock();
+    const registration = isRegistrationOn(deps.config)
+      ? await openRegistration(deps, token, hashOf(browser), now)
+      : undefined;
+    if (registration) return { registration, email: registration.waiting.typed.email, elsewhere: !registration.here };
+    const user = await openVerification(deps, token, now);
+    return user && { registration: undefined, email: user.email ?? '', elsewhere: false };
+  };
+
+  route(app, `${pages.verify}/:token`, {
+    options: limited(app, deps.config, 'LOGIN_RATE_LIMIT'),
+    async GET(request, reply) {
+      const token = tokenOf(request);
+      const browser = browserOf(context, request, reply);
+      const linked = await open(token, browser);
+      if (!linked) return stale(request, reply);
+      return show(reply, { token, browser, email: linked.email, elsewhere: linked.elsewhere });
+    },
+    async POST(request, reply) {
+      requireForm(request);
+      const form = formOf(request);
+      requireSameOrigin(deps, request);
+      const token = tokenOf(request);
+      const browser = browserOf(context, request, reply);
+      requireFormToken(deps, textOf(form, 'form_token'), bindingOf(token, browser));
+      const since = deps.clock();
+      const linked = await open(token, browser);
+      if (!linked) return stale(request, reply);
+      const { registration: opened, email, elsewhere } = linked;
+      if (!opened) {
+        if (!(await verifyAddress(deps, token, requesterOf(request)))) return stale(request, reply);
+        const next_url = accountUrl(context, 'overview');
+        return sendPage(context, reply, (frame) => mailNotePage({ frame, note: 'confirmed', next_url }));
+      }
+      const sessions = await sessionsOf(context, request, since);
+      const device = context.cookies.get(request, 'device');
+      const password = textOf(form, 'new-password') ?? '';
+      const outcome = await confirmByLink(deps, { link: { token, opened }, password, device }, requesterOf(request));
+      if (outcome === 'over' || outcome === 'wrong') return stale(request, reply);
+      if (outcome === 'taken' || 'verdict' in outcome) {
+        const problem = outcome === 'taken' ? outcome : outcome.verdict.refusal;
+        const detail = { check: 'sign_up', received: problem } as const;
+        noted(deps, request, invalidRequest('an account cannot be made with what was typed', detail), 400);
+        return show(reply, { token, browser, email, elsewhere, problem });
+      }
+      await begin(context, request, reply, { browser, sessions, since }, outcome.person);
+      const onward = opened.here ? outcome.interaction : undefined;
+      const url = onward === undefined ? accountUrl(context, 'overview') : urlOf(context, interactionPath(onward));
+      return reply.redirect(url, 303);
+    },
+  });
+}
+
+interface Linked {
+  registration: OpenedLink | undefined;
+  email: string;
+  elsewhere: boolean;
+}
+
+const tokenOf = (request: FastifyRequest): string => (request.params as { token: string }).token;

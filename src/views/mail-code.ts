@@ -1,0 +1,124 @@
+/** The page that waits for a code from a mail, and the pages that links of mails lead to. */
+import { named, type ClientView } from './client.ts';
+import { nameForManagers, newPasswordField, passwordProblem, type PasswordProblem } from './choose-password.ts';
+import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
+import { html, type Html } from './html.ts';
+import { page, type Frame } from './layout.ts';
+import { loginSentences } from './sentences/login.ts';
+import { mailCodeSentences } from './sentences/mail-code.ts';
+import { revealPassword, sendOnce } from './script.ts';
+
+export type MailCodePageProps = {
+  frame: Frame;
+  action: string;
+  form_token: string;
+  client?: ClientView | null | undefined;
+  /** The handle of the page. */
+  request: string;
+  email: string;
+  problem?: 'wrong' | 'over' | 'taken' | 'too_many_requests' | undefined;
+  request_id?: string | undefined;
+  /** Where it begins, for another address. */
+  other_url: string;
+  /** In development: where mail can be read. */
+  mail_url?: string | undefined;
+};
+
+/** The same whether or not there will be a mail with a code. */
+export function mailCodePage(props: MailCodePageProps): Html {
+  const { frame, action, form_token, request, email, other_url, mail_url } = props;
+  const t = mailCodeSentences(frame.lang);
+  const problem =
+    props.problem === 'too_many_requests'
+      ? loginSentences(frame.lang)[props.problem]
+      : props.problem && t[props.problem];
+  return page(frame, {
+    title: titled(frame, t.title, problem),
+    heading: t.title,
+    lead: t.sent({ email: named(email) }),
+    client: props.client,
+    scripts: [sendOnce],
+    body: html`
+      ${problemSummary(frame, problem, 'otp')}
+      <form method="post" action="${action}">
+        ${hidden({ form_token, request })}
+        <div class="field">
+          <label for="otp">${t.code}</label>
+          ${problemAt(problem, 'otp')}
+          <input
+            id="otp"
+            name="otp"
+            inputmode="numeric"
+            autocomplete="one-time-code"
+            maxlength="16"
+            required${problemAttributes(problem, 'otp')}${problem === undefined && html` autofocus`}
+          />
+        </div>
+        <div class="actions">
+          <button class="button strong" id="verify-submit" name="action" value="verify">${t.confirm}</button>
+          <button class="button quiet" id="verify-again" name="action" value="again" formnovalidate>${t.again}</button>
+          <a class="button quiet" id="verify-other" href="${other_url}">${t.other}</a>
+        </div>
+      </form>
+      ${mail_url !== undefined && html`<p class="small"><a id="dev-mail" href="${mail_url}">/dev/mail</a></p>`}
+      ${problemDetails(frame, props.request_id)}
+    `,
+  });
+}
+
+export type ConfirmAddressPageProps = {
+  frame: Frame;
+  action: string;
+  form_token: string;
+  email: string;
+  /** Opened in another browser than the one that signed up: the password is chosen here. */
+  elsewhere: boolean;
+  min_length: number;
+  problem?: PasswordProblem | 'taken' | undefined;
+  request_id?: string | undefined;
+};
+
+/** Behind the link of a mail. Scanners of mail open it: only the button does something. */
+export function confirmAddressPage(props: ConfirmAddressPageProps): Html {
+  const { frame, action, form_token, email, elsewhere, min_length } = props;
+  const t = mailCodeSentences(frame.lang);
+  const problem =
+    props.problem === 'taken' ? t.taken : props.problem && passwordProblem(frame, props.problem, min_length);
+  const field = elsewhere ? 'new-password' : 'verify-submit';
+  return page(frame, {
+    title: titled(frame, t.confirm, problem),
+    heading: t.confirm,
+    lead: elsewhere ? t.elsewhere({ email: named(email) }) : t.confirm_lead({ email: named(email) }),
+    scripts: [revealPassword, sendOnce],
+    body: html`
+      ${problemSummary(frame, problem, field)}
+      <form method="post" action="${action}">
+        ${hidden({ form_token })}
+        ${elsewhere && html`${nameForManagers(email)}${newPasswordField(frame, { problem, min_length, focus: problem === undefined })}`}
+        <div class="actions"><button class="button strong" id="verify-submit">${t.confirm}</button></div>
+      </form>
+      ${problemDetails(frame, props.request_id)}
+    `,
+  });
+}
+
+export type MailNotePageProps = {
+  frame: Frame;
+  note: 'confirmed' | 'stale';
+  /** Where it goes on. */
+  next_url: string;
+};
+
+/** The end of a way that a mail led to: done, or not any more. */
+export function mailNotePage({ frame, note, next_url }: MailNotePageProps): Html {
+  const t = mailCodeSentences(frame.lang);
+  const stale = note === 'stale';
+  return page(frame, {
+    title: titled(frame, stale ? t.stale : t.confirmed, stale ? t.stale : undefined),
+    heading: stale ? t.stale : t.confirmed,
+    lead: stale ? t.stale_lead : undefined,
+    body: html`<div class="actions">
+      <a class="button strong" id="verify-next" href="${next_url}">${stale ? t.begin : t.sign_in}</a>
+    </div>`,
+  });
+}

@@ -1,0 +1,28 @@
+/** The pages on the way to an account, and those that wait for a mail. */
+import type { Html } from '../../../src/views/html.ts';
+import type { Frame } from '../../../src/views/layout.ts';
+import { confirmAddressPage, mailCodePage, mailNotePage } from '../../../src/views/mail-code.ts';
+import { signUpPage } from '../../../src/views/sign-up.ts';
+import { hostile } from './frame.ts';
+
+const form = { action: '/signup', form_token: 'form-token' };
+const signUp = { ...form, email: '', name: '', min_length: 8, login_url: '/login', cancel: false };
+const typed = { email: 'ada@example.test', name: 'Ada Lovelace' };
+const waiting = { ...form, request: 'a-request', email: 'ada@example.test', other_url: '/signup' };
+const confirm = { ...form, email: 'ada@example.test', elsewhere: false, min_length: 8 };
+
+export const registrationSamples = (frame: Frame): Record<string, Html> => ({
+  signup: signUpPage({ frame, ...signUp }),
+  'signup-problem': signUpPage({ frame, ...signUp, ...typed, problem: 'guessable', request_id: 'r-1', cancel: true }),
+  'signup-bad-email': signUpPage({ frame, ...signUp, email: 'ada', problem: 'bad_email', request_id: 'r-1' }),
+  'signup-hostile': signUpPage({ frame, ...signUp, email: hostile, name: hostile, problem: 'bad_name' }),
+  'mail-code': mailCodePage({ frame, ...waiting }),
+  'mail-code-problem': mailCodePage({ frame, ...waiting, problem: 'wrong', request_id: 'r-1' }),
+  'mail-code-hostile': mailCodePage({ frame, ...waiting, email: hostile, problem: 'over' }),
+  'confirm-address': confirmAddressPage({ frame, ...confirm }),
+  'confirm-address-taken': confirmAddressPage({ frame, ...confirm, problem: 'taken', request_id: 'r-1' }),
+  'confirm-address-elsewhere': confirmAddressPage({ frame, ...confirm, elsewhere: true, problem: 'short' }),
+  'confirm-address-hostile': confirmAddressPage({ frame, ...confirm, email: hostile, elsewhere: true }),
+  'mail-confirmed': mailNotePage({ frame, note: 'confirmed', next_url: '/login' }),
+  'mail-stale': mailNotePage({ frame, note: 'stale', next_url: '/signup' }),
+});
