@@ -50,7 +50,7 @@ const wrong = (code: string | undefined): string => (code === '000000' ? '111111
 test('a link is good once, and opening it uses nothing up', async () => {
   const { token, code } = await make({ email: 'ada@example.test', detail: { a: 'b' } });
   expect(code).toBeUndefined();
-  expect(Buffer.from(token.split('_')[1]!, 'base64url')).toHaveLength(32);
+  expect(Buffer.from(token.slice(token.indexOf('_') + 1), 'base64url')).toHaveLength(32);
   for (let opened = 0; opened < 3; opened += 1) {
     expect(await openLink(at.deps.db, 'reset-password', token, now())).toMatchObject({ sub, detail: { a: 'b' } });
   }

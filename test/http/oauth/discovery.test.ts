@@ -150,7 +150,7 @@ describe('what the document says', () => {
       subject_types_supported: ['public', 'pairwise'],
       id_token_signing_alg_values_supported: ['RS256', 'ES256'],
       claims_parameter_supported: true,
-      acr_values_supported: ['1'],
+      acr_values_supported: ['1', '2'],
       display_values_supported: ['page'],
       ui_locales_supported: ['en', 'de', 'fr', 'es', 'pt', 'pl', 'ja', 'zh-Hans', 'ar'],
       request_parameter_supported: true,
@@ -175,7 +175,7 @@ describe('what the document says', () => {
     const other = await testApp({ config: { ACR_VALUES } });
     const answer = (await other.app.inject('/.well-known/openid-configuration')).json<Metadata>();
     await other.close();
-    expect(answer['acr_values_supported']).toEqual(['1', 'urn:mace:incommon:iap:silver', 'known']);
+    expect(answer['acr_values_supported']).toEqual(['1', '2', 'urn:mace:incommon:iap:silver', 'gold', 'known', 'key']);
   });
 
   test('only registered metadata members, none of them empty or for what does not work yet', () => {
