@@ -24,4 +24,4 @@ export type PeopleEvent =
   /** `sub` is the name that stands for the person in the log from then on. */
   | { event: 'user_erased'; sub: string }
   | { event: 'password_reset'; sub: string; detail: { email_verified: boolean } }
-  | { event: 'email_changed' | 'email_restored'; sub: string; detail: { before: string | null; after: string | null } };
+  | { event: 'email_changed' | 'email_restored'; sub: string };

@@ -20,6 +20,7 @@ export const endpoints = {
  */
 export const accountPages = {
   overview: '/account',
+  email: '/account/email',
   passkeys: '/account/passkeys',
   authenticator: '/account/authenticator',
   recovery_codes: '/account/recovery-codes',
@@ -45,6 +46,8 @@ export const pages = {
   reset_password: '/reset-password',
   signup: '/signup',
   verify: '/verify',
+  email_confirm: '/account/email/confirm',
+  email_undo: '/account/email/undo',
   device: '/device',
   language: '/language',
   device_done: '/device/done',

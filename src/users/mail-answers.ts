@@ -1,5 +1,6 @@
 /** Who asked for mail by a name, and what they are sent if there is such an account: one row a kind of request. */
 import type { Deps } from '../deps.ts';
+import { answerAddress } from './email-change.ts';
 import { answerReset } from './recovery.ts';
 import { answerSignUp } from './registration.ts';
 import type { Answer } from '../mail/requests.ts';
@@ -9,4 +10,5 @@ export type AnswerNeeds = Pick<Deps, 'config' | 'db' | 'secrets' | 'random' | 'c
 export const mailAnswers: Readonly<Record<string, Answer<AnswerNeeds>>> = {
   'reset-password': answerReset,
   'sign-up': answerSignUp,
+  'change-email': answerAddress,
 };

@@ -20,6 +20,7 @@ import { createCookies } from './cookies.ts';
 import { devMail } from './dev-mail.ts';
 import { device } from './device.ts';
 import { demo, type DemoApplication } from './demo.ts';
+import { emailLinks } from './email-links.ts';
 import { sendErrorPage } from './error-page.ts';
 import { forgotPassword } from './forgot-password.ts';
 import { initiate } from './initiate.ts';
@@ -81,6 +82,7 @@ export async function browser(
     logout,
     account,
     forgotPassword,
+    emailLinks,
     initiate,
     logo,
     language,

@@ -6,6 +6,7 @@ import { accountStyle } from './style.ts';
 /** What each page is called, and what it is for: a row a page. */
 const titles = {
   overview: { title: 'Your account', sentence: 'Who you are here, and the way to everything else' },
+  email: { title: 'Email address', sentence: 'Where mail about your account goes' },
   passkeys: { title: 'Passkeys', sentence: 'Sign in with your fingerprint, your face or your device' },
   authenticator: { title: 'Authenticator app', sentence: 'A code from your phone after the password' },
   recovery_codes: { title: 'Recovery codes', sentence: 'For the day you lose your second step' },

@@ -44,7 +44,7 @@ async function ask(username: string, { browser = new TestBrowser(at), query = ''
   const interaction = /name="interaction" value="([^"]*)"/.exec(page.body)?.[1] ?? '';
   return browser.post('/forgot-password', { form_token: formTokenOf(page), username, interaction }, headers);
 }
-async function reset(link: string, password = NEW, browser = new TestBrowser(at)) {
+async function reset(link: string, password = PASSWORD, browser = new TestBrowser(at)) {
   at.clock.advance(1);
   const page = await browser.get(link);
   return browser.post(new URL(link).pathname, { form_token: formTokenOf(page), 'new-password': password });
@@ -64,7 +64,7 @@ test('a person asks by name or address, opens the link, sets a password and sign
   expect([answer.statusCode, answer.headers.location]).toEqual([303, 'https://id.example.test/forgot-password?sent=']);
   const link = await linkIn(at, user.email!, 'reset-password');
   expect(link).toMatch(/^https:\/\/id\.example\.test\/reset-password\/[0-9a-z]+_[\w-]{43}$/);
-  const done = await reset(link);
+  const done = await reset(link, NEW);
   expect([done.statusCode, done.headers.location]).toEqual([303, 'https://id.example.test/reset-password/done']);
   expect((await browser.get('/account')).statusCode).toBe(302);
   await signIn(at, user, NEW);
@@ -102,10 +102,11 @@ test('fifty at once, at two servers: one sets the password, and the link is over
     }),
   );
   const answers = await Promise.all(
-    browsers.map(({ browser, form_token }) => browser.post(path, { form_token, 'new-password': NEW })),
+    browsers.map(({ browser, form_token }) => browser.post(path, { form_token, 'new-password': PASSWORD })),
   );
   expect(answers.filter(({ statusCode }) => statusCode === 303)).toHaveLength(1);
-  expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([303, 400]));
+  // On a busy machine some wait too long for the row of the account, and are asked to come back.
+  expect(answers.filter(({ statusCode }) => ![303, 400, 503].includes(statusCode))).toEqual([]);
   expect((await new TestBrowser(at).get(path)).body).toContain('no longer works');
 });
 
@@ -220,7 +221,7 @@ test('from a request in progress it leads back to that request', async () => {
   expect(new URL(link).searchParams.get('interaction')).toBe(id);
   const opened = await browser.get(link);
   const path = new URL(link).pathname;
-  const done = await browser.post(path, { form_token: formTokenOf(opened), 'new-password': NEW, interaction: id });
+  const done = await browser.post(path, { form_token: formTokenOf(opened), 'new-password': PASSWORD, interaction: id });
   const last = await browser.get(String(done.headers.location));
   expect(last.body).toContain(`href="https://id.example.test/interaction/${id}"`);
   const elsewhere = await browser.get('/reset-password/done?interaction=https://evil.example/');
@@ -244,7 +245,7 @@ test('forged forms are refused, and a form of another link', async () => {
   const browser = new TestBrowser(at);
   const form_token = formTokenOf(await browser.get(one));
   const path = (link: string) => new URL(link).pathname;
-  const fields = { form_token, 'new-password': NEW };
+  const fields = { form_token, 'new-password': PASSWORD };
   expect((await browser.post(path(two), fields)).statusCode).toBe(400);
   expect((await browser.post(path(one), fields, { origin: 'https://evil.example' })).statusCode).toBe(400);
   expect((await new TestBrowser(at).post(path(one), fields)).statusCode).toBe(400);

@@ -31,6 +31,7 @@ const ways: Readonly<Record<string, () => Promise<LightMyRequestResponse>>> = {
   'account: authenticator': () => browser.get('/account/authenticator'),
   'account: recovery codes': () => browser.get('/account/recovery-codes'),
   'second factor': () => page(open(browser, client, { acr_values: '2' })),
+  'account email': () => browser.get('/account/email'),
   'account applications': () => browser.get('/account/applications'),
   'account data': () => browser.get('/account/data'),
   'account delete': () => browser.get('/account/delete'),

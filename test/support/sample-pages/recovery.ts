@@ -8,11 +8,17 @@ import {
   resetDonePage,
   resetPasswordPage,
 } from '../../../src/views/recovery.ts';
+import { emailPage } from '../../../src/views/account/email.ts';
+import { emailDonePage, emailLinkPage } from '../../../src/views/email.ts';
+import { accountFrame } from './account.ts';
 import { hostile } from './frame.ts';
 
 const form = { action: '/forgot-password', form_token: 'form-token' };
 const forgot = { ...form, username: '', interaction: '', back_url: '/login' };
 const reset = { ...form, username: 'Ada', interaction: '', min_length: 8 };
+
+const email = { ...form, email: 'ada@example.test', email_verified: true, sent: true, mail: true };
+const link = { ...form, username: 'Ada', address: 'ada@example.test' };
 
 export const recoverySamples = (frame: Frame): Record<string, Html> => ({
   'forgot-password': forgotPasswordPage({ frame, ...forgot }),
@@ -23,5 +29,25 @@ export const recoverySamples = (frame: Frame): Record<string, Html> => ({
   'reset-password-problem': resetPasswordPage({ frame, ...reset, problem: 'short', request_id: 'r-1' }),
   'reset-password-hostile': resetPasswordPage({ frame, ...reset, username: hostile, problem: 'guessable' }),
   'reset-password-done': resetDonePage({ frame, sign_in_url: '/login' }),
+  'account-email': emailPage({ frame: accountFrame(frame, 'email'), ...email, typed: '' }),
+  'account-email-problem': emailPage({
+    frame: accountFrame(frame, 'email'),
+    ...email,
+    typed: 'x',
+    problem: 'no_address',
+  }),
+  'account-email-hostile': emailPage({ frame: accountFrame(frame, 'email'), ...email, email: hostile, typed: hostile }),
+  'account-email-off': emailPage({
+    frame: accountFrame(frame, 'email'),
+    ...email,
+    email: null,
+    mail: false,
+    typed: '',
+  }),
+  'email-confirm': emailLinkPage({ frame, ...link, kind: 'confirm' }),
+  'email-undo': emailLinkPage({ frame, ...link, kind: 'undo' }),
+  'email-undo-hostile': emailLinkPage({ frame, ...link, kind: 'undo', username: hostile, address: hostile }),
+  'email-confirmed': emailDonePage({ frame, kind: 'confirm', next_url: '/login' }),
+  'email-undone': emailDonePage({ frame, kind: 'undo', next_url: '/forgot-password' }),
   'link-over': linkOverPage({ frame, again_url: '/forgot-password' }),
 });

@@ -7,6 +7,7 @@ import { data } from './data.ts';
 import { deletion } from './delete.ts';
 import { passkeys } from './passkeys.ts';
 import { authenticator } from './authenticator.ts';
+import { email } from './email.ts';
 import { overview } from './overview.ts';
 import { recoveryCodes } from './recovery-codes.ts';
 import { sessions } from './sessions.ts';
@@ -14,6 +15,7 @@ import { sessions } from './sessions.ts';
 /** The door of each page. */
 const doors: Record<AccountPageName, (app: FastifyInstance, context: Context) => void> = {
   overview,
+  email,
   passkeys,
   authenticator,
   recovery_codes: recoveryCodes,

@@ -1,0 +1,180 @@
+/**
+ * A change of address: asked for by the person, confirmed at the new address, and for a week taken back from the old one. Whether an
+ * address has an account is told to nobody but those who read its mail.
+ */
+import type { Deps } from '../deps.ts';
+import { record, type Requester } from '../events/index.ts';
+import { languageOf } from '../mail/language.ts';
+import { addressed, postMail, postNotice } from '../mail/outbox.ts';
+import { askForMail, type Answer } from '../mail/requests.ts';
+import { pages } from '../protocol/endpoint.ts';
+import { isMailable } from '../protocol/mailbox.ts';
+import { foldName } from '../protocol/names.ts';
+import { WriteError } from '../protocol/write-error.ts';
+import * as passkeys from '../store/passkeys.ts';
+import { transact, type Db, type Trx } from '../store/postgres/db.ts';
+import * as recoveryCodes from '../store/recovery-codes.ts';
+import * as totp from '../store/totp-credentials.ts';
+import * as users from '../store/users.ts';
+import { endAll } from './access.ts';
+import { updateAccount } from './accounts.ts';
+import { countRequest } from './asking.ts';
+import { makeLink, openLink, useLink, voidLinks, type PersonLink } from './links.ts';
+import type { AnswerNeeds } from './mail-answers.ts';
+
+type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'secrets'>;
+
+/** Why an address cannot be asked for. */
+export type AddressProblem = 'no_address' | 'same';
+
+/** Writes down that a person wants another address, or why not. @throws OAuthError too_many_requests */
+export async function askForAddress(
+  deps: Pick<Needs, 'db' | 'random' | 'secrets'>,
+  user: users.User,
+  { address, lang }: { address: string; lang: string },
+  by: Requester,
+  now: Date,
+): Promise<AddressProblem | 'asked'> {
+  if (address.length > 320 || !isMailable(address)) return 'no_address';
+  const isSame = user.email !== null && foldName(user.email) === foldName(address);
+  if (isSame && user.email_verified) return 'same';
+  await countRequest(deps, 'change-email', user.sub, by, now);
+  await askForMail(deps.db, deps, 'change-email', { sub: user.sub, address, lang }, now);
+  return 'asked';
+}
+
+/** Sends the link to the new address; where somebody else has it, they are told instead. */
+export const answerAddress: Answer<AnswerNeeds> = async (trx, deps, { sub = '', address = '', lang }, now) => {
+  const user = await users.findLocked(trx, sub);
+  if (!user || user.disabled_at !== null) return;
+  const owner = await users.findByName(trx, address);
+  if (owner && owner.sub !== sub) {
+    const whom = addressed(owner);
+    const to = owner.email ?? address;
+    await postMail(
+      trx,
+      deps,
+      { template: 'address-in-use', to, ...whom, props: { ...whom.props, url: loginUrl(deps) } },
+      now,
+    );
+    return;
+  }
+  await voidLinks(trx, sub, now, ['change-email']);
+  const detail = { from: user.email ?? '' };
+  const link = await makeLink(trx, deps, { purpose: 'change-email', sub, email: address, detail }, now);
+  const { props, ...whom } = addressed(user);
+  const url = `${deps.config.ISSUER}${pages.email_confirm}/${link.token}`;
+  const mail = { template: 'confirm-email', to: address, until: link.expires_at } as const;
+  const language = languageOf(user.claims['locale'], lang);
+  await postMail(
+    trx,
+    deps,
+    { ...mail, ...whom, lang: language, props: { ...props, url, lifetime: link.lifetime } },
+    now,
+  );
+};
+
+const loginUrl = ({ config }: Pick<Deps, 'config'>): string => `${config.ISSUER}${pages.login}`;
+
+/** A link with the account that it is about. */
+export interface OpenedAddress {
+  user: users.User;
+  /** The address that the account is to have. */
+  address: string;
+}
+
+async function opened(
+  db: Db,
+  purpose: 'change-email' | 'undo-email',
+  token: string,
+  now: Date,
+): Promise<OpenedAddress | undefined> {
+  const link = await openLink(db, purpose, token, now);
+  const user = link?.sub ? await users.find(db, link.sub) : undefined;
+  return link?.email && user && isStill(user, link) ? { user, address: link.email } : undefined;
+}
+
+// What was asked for at another address, or before another change, counts no more.
+const isStill = (user: users.User, { purpose, detail }: PersonLink): boolean =>
+  user.disabled_at === null && (purpose === 'undo-email' || (user.email ?? '') === detail['from']);
+
+/** What a link would change; looking at it changes nothing. */
+export const openConfirmation = ({ db }: { db: Db }, token: string, now: Date): Promise<OpenedAddress | undefined> =>
+  opened(db, 'change-email', token, now);
+export const openUndo = ({ db }: { db: Db }, token: string, now: Date): Promise<OpenedAddress | undefined> =>
+  opened(db, 'undo-email', token, now);
+
+/** Uses a link in the account's transaction, or says that it is over: also where somebody else has the address by now. */
+async function withLink(
+  { db }: Pick<Needs, 'db'>,
+  purpose: 'change-email' | 'undo-email',
+  token: string,
+  now: Date,
+  work: (trx: Trx, user: users.User, link: PersonLink & { email: string }) => Promise<void>,
+): Promise<'done' | 'over'> {
+  const before = await opened(db, purpose, token, now);
+  if (!before) return 'over';
+  try {
+    return await transact(db, async (trx) => {
+      const user = await users.findLocked(trx, before.user.sub);
+      const link = user && (await useLink(trx, purpose, token, now));
+      if (!link || link.email === null || !isStill(user, link)) return 'over';
+      await work(trx, user, { ...link, email: link.email });
+      return 'done';
+    });
+  } catch (error) {
+    if (error instanceof WriteError) return 'over';
+    throw error;
+  }
+}
+
+/** Gives the account its new address. The old one gets a link that takes this back, and what was sent there before is void. */
+export const confirmAddress = (deps: Needs, token: string, by: Requester, now: Date): Promise<'done' | 'over'> =>
+  withLink(deps, 'change-email', token, now, async (trx, user, link) => {
+    const { sub, email: old } = user;
+    await updateAccount(trx, sub, { email: link.email, email_verified: true }, by, now);
+    await voidLinks(trx, sub, now, ['reset-password', 'sign-in', 'verify-email', 'change-email']);
+    await record(trx, { event: 'email_changed', sub }, by, now);
+    if (old === null || foldName(old) === foldName(link.email)) return;
+    const detail = { verified: String(user.email_verified) };
+    const undo = await makeLink(trx, deps, { purpose: 'undo-email', sub, email: old, detail }, now);
+    const { props, ...whom } = addressed(user);
+    const url = `${deps.config.ISSUER}${pages.email_undo}/${undo.token}`;
+    const told = { ...props, name: link.email, url, lifetime: undo.lifetime };
+    await postMail(
+      trx,
+      deps,
+      { template: 'email-changed', to: old, until: undo.expires_at, ...whom, props: told },
+      now,
+    );
+    await postNotice(trx, deps, { sub, notice: 'email_changed' }, now);
+  });
+
+/**
+ * Gives the account its old address back. Whoever changed it is signed out everywhere, and what they could have come to by the
+ * new address, or added since, is gone: a password, passkeys, an authenticator app, and every link that was sent.
+ */
+export const undoAddress = (deps: Needs, token: string, by: Requester, now: Date): Promise<'done' | 'over'> =>
+  withLink(deps, 'undo-email', token, now, async (trx, { sub }, link) => {
+    const email_verified = link.detail['verified'] === 'true';
+    await updateAccount(trx, sub, { email: link.email, email_verified }, by, now);
+    await voidLinks(trx, sub, now);
+    await removeAddedSince(trx, sub, link.created_at, by, now);
+    await endAll(trx, sub, 'password_change', now);
+    await record(trx, { event: 'email_restored', sub }, by, now);
+    await postNotice(trx, deps, { sub, notice: 'email_restored' }, now);
+  });
+
+async function removeAddedSince(trx: Trx, sub: string, since: Date, by: Requester, now: Date): Promise<void> {
+  const password = await users.passwordChangedAt(trx, sub);
+  if (password && password > since && (await users.removePassword(trx, sub)))
+    await record(trx, { event: 'password_deleted', sub }, by, now);
+  for (const { passkey_id, created_at } of await passkeys.allOf(trx, sub))
+    if (created_at > since && (await passkeys.remove(trx, sub, passkey_id)))
+      await record(trx, { event: 'factor_removed', sub, detail: { factor: 'passkey' } }, by, now);
+  const app = await totp.find(trx, sub);
+  if (app && app.created_at > since && (await totp.remove(trx, sub)))
+    await record(trx, { event: 'factor_removed', sub, detail: { factor: 'totp' } }, by, now);
+  const codes = await recoveryCodes.count(trx, sub);
+  if (codes && codes.created_at > since) await recoveryCodes.removeAll(trx, sub);
+}

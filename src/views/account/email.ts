@@ -1,0 +1,71 @@
+import { plain } from '../client.ts';
+import { hidden, problemAt, problemAttributes, problemSummary } from '../form.ts';
+import { html, type Html } from '../html.ts';
+import { emailSentences } from '../sentences/email.ts';
+import { accountPage, type AccountFrame } from './frame.ts';
+
+export type EmailPageProps = {
+  frame: AccountFrame;
+  action: string;
+  form_token: string;
+  email: string | null;
+  email_verified: boolean;
+  /** What was typed before. */
+  typed: string;
+  problem?: 'no_address' | 'same' | 'too_many' | undefined;
+  /** The mail is on its way. */
+  sent: boolean;
+  /** Is there mail here at all? */
+  mail: boolean;
+};
+
+/** The address that an account has, and the way to another. */
+export function emailPage({
+  frame,
+  action,
+  form_token,
+  email,
+  email_verified,
+  typed,
+  mail,
+  ...props
+}: EmailPageProps): Html {
+  const t = emailSentences(frame.lang);
+  const problem = props.problem && t[props.problem];
+  return accountPage(frame, {
+    name: 'email',
+    problem,
+    done: props.sent ? t.sent : undefined,
+    body: html`${problemSummary(frame, problem, 'email')}
+      <dl>
+        <dt>${t.present}</dt>
+        <dd>
+          ${email === null ? t.none : html`<bdi>${plain(email)}</bdi>`}
+          ${email !== null && html`<span class="small muted">${email_verified ? t.verified : t.not_verified}</span>`}
+        </dd>
+      </dl>
+      ${
+        mail
+          ? html`<form method="post" action="${action}">
+              ${hidden({ form_token })}
+              <div class="field">
+                <label for="email">${t.new_address}</label>
+                ${problemAt(problem, 'email')}
+                <input
+                  id="email"
+                  name="email"
+                  type="email"
+                  value="${typed}"
+                  autocomplete="email"
+                  autocapitalize="none"
+                  spellcheck="false"
+                  required${problemAttributes(problem, 'email')}
+                />
+                <p class="small muted">${t.hint}</p>
+              </div>
+              <div class="actions"><button class="button strong" id="email-submit">${t.submit}</button></div>
+            </form>`
+          : html`<p>${t.off}</p>`
+      }`,
+  });
+}
