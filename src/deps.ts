@@ -13,6 +13,7 @@ import type { Outbound } from './platform/outbound.ts';
 import type { Tracing } from './platform/tracing.ts';
 import type { Verdicts } from './tokens/verdicts.ts';
 import type { PasswordHasher } from './users/factors/password.ts';
+import type { UpstreamClients } from './users/upstream/client.ts';
 import type { Refusals } from './events/refusals.ts';
 import type { Db } from './store/postgres/db.ts';
 import type { Random } from './protocol/handle.ts';
@@ -33,6 +34,8 @@ export interface Deps {
   readonly clientKeys: ClientKeys;
   /** The request objects that clients publish. */
   readonly requestUris: RequestUris;
+  /** Providers that people sign in with, as their client. */
+  readonly upstreams: UpstreamClients;
   readonly tokenSizes: TokenSizes;
   /** Signatures of tokens that were found to be good. */
   readonly verdicts: Verdicts;

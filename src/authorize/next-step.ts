@@ -21,7 +21,7 @@ import { isAskedFor } from './person.ts';
 /** What an interaction has recorded of its person so far. */
 export type Progress = Pick<
   Interaction,
-  'created_at' | 'sign_in_after' | 'selected_sub' | 'consented_sid' | 'second_factor_later_sid'
+  'created_at' | 'sign_in_after' | 'selected_sub' | 'consented_sid' | 'second_factor_later_sid' | 'upstream_hash'
 >;
 
 /** The progress of a request that has just come. */
@@ -31,6 +31,7 @@ export const noProgress = ({ prompt }: Pick<InteractionRequest, 'prompt'>, now: 
   selected_sub: null,
   consented_sid: null,
   second_factor_later_sid: null,
+  upstream_hash: null,
 });
 
 /** Everything that decides the next step of a request. */
@@ -61,7 +62,7 @@ interface StepRow {
   /** The error for the client where asking the person would not help. */
   hopeless?(situation: Situation): OAuthError | undefined;
   /** What a person agrees to by the form of the page: nobody agrees to more than they saw, whatever has changed meanwhile. */
-  agreedTo?(situation: Pick<Situation, 'request' | 'claims'>): readonly unknown[];
+  agreedTo?(situation: Pick<Situation, 'request' | 'claims' | 'progress'>): readonly unknown[];
   /** May anybody at this browser send its form? The forms of other steps belong to the person signed in. */
   byAnybody?: boolean;
 }
@@ -142,6 +143,13 @@ export const steps = {
     unattended: 'interaction_required',
     // An account that is to be erased is given to no application, unless its person keeps it.
     needed: ({ session }) => session !== undefined && session.erase_after !== null,
+  },
+  connect: {
+    page: '/connect',
+    unattended: 'login_required',
+    // Somebody came back from a provider who is known to nobody here; whoever signed in since then says whether it is them.
+    agreedTo: ({ progress }) => ['connect', progress.upstream_hash?.toString('base64url')],
+    needed: ({ progress, session }) => progress.upstream_hash !== null && session !== undefined,
   },
   consent: {
     page: '/consent',

@@ -25,6 +25,7 @@ import { createVerdicts } from '../tokens/verdicts.ts';
 import { loadArgon2 } from '../users/factors/argon2.ts';
 import { loadArgon2Threads } from '../users/factors/argon2-threads.ts';
 import { CONCURRENT, createPasswordHasher } from '../users/factors/password.ts';
+import { createUpstreamClients } from '../users/upstream/client.ts';
 import type { Worker } from '../workers/worker.ts';
 import { followDatabase } from './time.ts';
 
@@ -103,6 +104,7 @@ export async function openDeps(config: Config, connection: Connection, options: 
     requestUris: createRequestUris(fetch, () => performance.now()),
     mailer:
       config.SMTP_URL === undefined ? undefined : createMailer(config.SMTP_URL, mailboxOf(config.MAIL_FROM ?? '')),
+    upstreams: createUpstreamClients({ fetch, secrets }, () => performance.now()),
     refusals: createRefusals(db, { retention: config.REFUSAL_RETENTION }),
     log,
     metrics: watched.metrics,

@@ -111,7 +111,8 @@ export const CHECKS = {
   passkey_count: 'Web Authentication §6.1.1',
   logout_hint: 'OpenID Connect RP-Initiated Logout §2',
   post_logout_redirect_uri: 'OpenID Connect RP-Initiated Logout §3',
-  upstream: 'OpenID Connect Core §3.1.2',
+  upstream: 'OpenID Connect Core §3.1.3.7',
+  upstream_state: 'RFC 6749 §10.12',
   initiate_login: 'OpenID Connect Core §4',
 } as const satisfies Record<string, string>;
 

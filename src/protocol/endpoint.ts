@@ -28,6 +28,7 @@ export const accountPages = {
   applications: '/account/applications',
   data: '/account/data',
   delete: '/account/delete',
+  connections: '/account/connections',
 } as const;
 
 /** What a page of the account is called. */
@@ -54,6 +55,7 @@ export const pages = {
   logout_done: '/logout/done',
   initiate: '/initiate',
   logo: '/logo',
+  upstream: '/upstream',
   demo: '/demo',
   demo_callback: '/demo/callback',
   demo_api: '/demo/api/secret-notes',

@@ -64,6 +64,8 @@ export interface Authentication {
   password_changed_at: Date | null;
   /** Which passkey was used, if one was. */
   credential_id?: Buffer | undefined;
+  /** When they did, where another server says so; now, unless it is named. */
+  auth_time?: Date;
 }
 
 /** Where a session comes from and how long it lives. */
@@ -99,7 +101,7 @@ export interface Started extends Handle {
  */
 export async function startSession(
   deps: Needs,
-  { sub, amr, acr, password_changed_at, credential_id }: Authentication,
+  { sub, amr, acr, password_changed_at, credential_id, auth_time }: Authentication,
   { kind, ttl, browser_sessions = [], browser, via, claim, onStart }: Start,
   by: Requester,
   now: Date,
@@ -138,7 +140,7 @@ export async function startSession(
       sid,
       kind,
       sub,
-      auth_time: now,
+      auth_time: auth_time ?? now,
       amr,
       acr,
       created_at: now,

@@ -21,6 +21,8 @@ export interface InteractionsTable {
   pushed_hash: Nullable<Buffer>;
   device_bucket: Nullable<number>;
   device_hash: Nullable<Buffer>;
+  upstream_bucket: Nullable<number>;
+  upstream_hash: Nullable<Buffer>;
   answered_at: Nullable<Date>;
   created_at: Date;
   expires_at: Date;

@@ -24,10 +24,12 @@ export const all = (db: Db): Promise<Upstream[]> =>
   db.selectFrom('upstreams').selectAll().orderBy('upstream').execute();
 
 /** Those that people may sign in with, with what their buttons show. */
-export const offered = (db: Db): Promise<Array<Pick<Upstream, 'upstream' | 'label' | 'icon' | 'domains'>>> =>
+export const offered = (
+  db: Db,
+): Promise<Array<Pick<Upstream, 'upstream' | 'label' | 'icon' | 'domains' | 'linking'>>> =>
   db
     .selectFrom('upstreams')
-    .select(['upstream', 'label', 'icon', 'domains'])
+    .select(['upstream', 'label', 'icon', 'domains', 'linking'])
     .where('disabled', '=', false)
     .orderBy('upstream')
     .execute();

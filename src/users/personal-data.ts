@@ -7,6 +7,7 @@ import * as consents from '../store/consents.ts';
 import * as grants from '../store/grants.ts';
 import type { Db } from '../store/postgres/db.ts';
 import * as sessions from '../store/sessions.ts';
+import * as upstreamLinks from '../store/upstream-links.ts';
 import * as users from '../store/users.ts';
 import { describeAccount } from './accounts.ts';
 
@@ -27,6 +28,7 @@ const sections: Readonly<Record<string, Of>> = {
     const changed_at = await users.passwordChangedAt(db, sub);
     return changed_at === undefined ? [] : [{ type: 'password', changed_at }];
   },
+  connections: (db, sub) => upstreamLinks.ofPerson(db, sub),
   sessions: async (db, sub, now) => {
     const ofState = (state: 'live' | 'ended') => sessions.page(db, { sub, state }, now, EVER, newest('sid'));
     const pages = await Promise.all([ofState('live'), ofState('ended')]);

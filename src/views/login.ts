@@ -8,6 +8,7 @@ import { recoverySentences } from './sentences/recovery.ts';
 import { passkeyButton, passkeyForm, usePasskeys, type PasskeyFormProps } from './passkey.ts';
 import { signUpSentences } from './sentences/sign-up.ts';
 import { revealPassword, sendOnce } from './script.ts';
+import { upstreamForm, type UpstreamView } from './upstream.ts';
 
 export type LoginPageProps = {
   frame: Frame;
@@ -34,6 +35,12 @@ export type LoginPageProps = {
   cancel: boolean;
   /** Why it is asked again, as a sentence. */
   reason?: string | undefined;
+  /** What to know before signing in. */
+  note?: string | undefined;
+  /** Where else one can sign in. */
+  upstreams?: readonly UpstreamView[] | undefined;
+  /** An address may lead to one of them: then no password has to be typed. */
+  password_optional?: boolean | undefined;
 };
 
 export function loginPage(props: LoginPageProps): Html {
@@ -53,6 +60,7 @@ export function loginPage(props: LoginPageProps): Html {
     scripts: [revealPassword, sendOnce, ...(passkey ? [usePasskeys] : [])],
     body: html`
       ${problemSummary(frame, problem, field)}
+      ${props.note !== undefined && html`<p class="note" id="note">${props.note}</p>`}
       ${fixed_account && who(fixed_account, switchLink(t, fixed_account, props.switch_url))}
       <form method="post" action="${action}">
         ${hidden({ form_token })}
@@ -94,7 +102,7 @@ export function loginPage(props: LoginPageProps): Html {
               autocomplete="current-password"
               data-show="${common.show}"
               data-hide="${common.hide}"
-              required${problemAttributes(about('password'), 'password')}${focus('password')}
+              ${props.password_optional !== true && html` required`}${problemAttributes(about('password'), 'password')}${focus('password')}
             />
           </div>
           ${props.forgot_url !== undefined && html`<p class="small"><a id="forgot-password" href="${props.forgot_url}">${recoverySentences(frame.lang).forgot}</a></p>`}
@@ -116,7 +124,8 @@ export function loginPage(props: LoginPageProps): Html {
         props.signup_url !== undefined &&
         html`<p><a id="signup" href="${props.signup_url}">${signUpSentences(frame.lang).title}</a></p>`
       }
-      ${passkey && passkeyForm({ action, form_token, ...passkey })} ${problemDetails(frame, props.request_id)}
+      ${passkey && passkeyForm({ action, form_token, ...passkey })}
+      ${upstreamForm(frame, props.upstreams ?? [], { action, form_token })} ${problemDetails(frame, props.request_id)}
     `,
   });
 }

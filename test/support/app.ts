@@ -20,6 +20,7 @@ import { mailboxOf } from '../../src/protocol/mailbox.ts';
 import { createProbe } from '../../src/store/postgres/probe.ts';
 import { createVerdicts } from '../../src/tokens/verdicts.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
+import { createUpstreamClients } from '../../src/users/upstream/client.ts';
 import { createTokenSizes } from '../../src/tokens/size.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { knowingThePassword } from './known-password.ts';
@@ -99,6 +100,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     fetch,
     clientKeys: createClientKeys(fetch, () => clock.now().getTime()),
     requestUris: createRequestUris(fetch, () => clock.now().getTime()),
+    upstreams: createUpstreamClients({ fetch, secrets }, () => clock.now().getTime()),
     verdicts: createVerdicts(),
     mailer:
       config.SMTP_URL === undefined ? undefined : createMailer(config.SMTP_URL, mailboxOf(config.MAIL_FROM ?? '')),

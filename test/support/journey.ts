@@ -163,6 +163,7 @@ export async function tour(
   await press('consent-device', '#device-submit');
   await press('device-done', '#consent-approve');
   await open('account', '/account');
+  await open('account-connections', '/account/connections');
   await open('account-sessions', '/account/sessions');
   await open('account-applications', '/account/applications');
   await open('account-data', '/account/data');

@@ -19,6 +19,7 @@ import { recoverySamples } from './sample-pages/recovery.ts';
 import { frame as english, hostile, nonce } from './sample-pages/frame.ts';
 import { registrationSamples } from './sample-pages/registration.ts';
 import { secondFactorSamples } from './sample-pages/second-factor.ts';
+import { upstreamSamples } from './sample-pages/upstream.ts';
 
 export { hostile };
 export const frame = english;
@@ -284,6 +285,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
     ...registrationSamples(frame),
     ...secondFactorSamples(frame),
     ...passkeySamples(frame),
+    ...upstreamSamples(frame),
     ...developerSamples(frame),
     ...recoverySamples(frame),
   };

@@ -29,6 +29,9 @@ test.each([
   ['account-delete', ['delete-submit', 'delete-data']],
   ['account-delete-keep', ['delete-keep']],
   ['account-keep', ['delete-keep', 'login-cancel']],
+  ['login-upstreams', ['username', 'password', 'login-submit', 'upstream-google', 'upstream-work', 'note']],
+  ['connect', ['connect-submit', 'connect-later']],
+  ['account-connections', ['disconnect-1', 'disconnect-2', 'connect-submit', 'connect-later', 'upstream-work', 'done']],
   ['account-sessions', ['account-logout', 'session-end-s2', 'session-end-s3', 'sessions-end-others', 'done']],
   ['second-factor', ['otp', 'otp-submit', 'use-recovery-code', 'second-factor-cancel']],
   ['second-factor-recovery', ['recovery-code', 'recovery-submit', 'use-authenticator']],
@@ -141,7 +144,9 @@ test('a page goes on by itself only where a client’s address was registered, a
 test('no page asks another host for anything, and none carries a hostile URL', () => {
   for (const [name, page] of Object.entries(pages)) {
     const said = name === 'signed-out-told' ? String(page).replace(framed, '') : String(page);
-    expect(said, name).not.toMatch(/<(?:img|iframe|object|embed|base)\b|<script[^>]*src=|@import|url\(/i);
+    expect(said, name).not.toMatch(
+      /<(?:img(?! src="data:image\/)|iframe|object|embed|base)\b|<script[^>]*src=|@import|url\(/i,
+    );
     expect(String(page), name).not.toMatch(/(?:href|action|src)="\s*(?:java|vb|data:text)/i);
   }
 });

@@ -1,6 +1,7 @@
 /** Providers that people may sign in with: Google, another Postern, whoever speaks OpenID Connect. */
 import { readFile } from 'node:fs/promises';
 import { Option } from 'commander';
+import { pages } from '../../protocol/endpoint.ts';
 import { upstreamPresets, type UpstreamPreset } from '../../protocol/upstream-presets.ts';
 import { UPSTREAM_AUTH_METHODS, UPSTREAM_KINDS, UPSTREAM_REGISTRATIONS } from '../../protocol/upstream.ts';
 import { everything, orUndefined } from '../api.ts';
@@ -95,7 +96,7 @@ const put: Leaf<PutOptions> = {
     'upstreams put github --preset github --client-id Iv1.123 --client-secret-stdin < github.secret',
     'upstreams put work --preset postern --label "Work" --issuer https://id.example.com --client-id us --client-secret-file work.secret --domain example.com',
   ],
-  explanation: 'Register {issuer}/upstream/<upstream>/callback as the redirect URI there.',
+  explanation: `Register ISSUER${pages.upstream}/<upstream>/callback as the redirect URI there.`,
   async run({ api }, { argument: upstream, options }) {
     const body = await bodyOf(upstream, options);
     return api(async (to) => {

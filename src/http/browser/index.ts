@@ -14,6 +14,7 @@ import { refused } from '../refusal.ts';
 import { BODY_LIMIT, formBodyParser } from '../request.ts';
 import { account } from './account/index.ts';
 import { authorize } from './authorize.ts';
+import { connect } from './connect.ts';
 import { consent } from './consent.ts';
 import type { Context } from './context.ts';
 import { createCookies } from './cookies.ts';
@@ -34,6 +35,7 @@ import { verify } from './verify.ts';
 import { secondFactor } from './second-factor.ts';
 import { signUp } from './sign-up.ts';
 import { selectAccount } from './select-account.ts';
+import { upstream } from './upstream.ts';
 
 /** The page of each step of an interaction. */
 const stepPages = {
@@ -42,6 +44,7 @@ const stepPages = {
   select_account: selectAccount,
   second_factor: secondFactor,
   keep_account: keepAccount,
+  connect,
   consent,
 } as const satisfies Record<PageStep, (app: FastifyInstance, context: Context) => void>;
 
@@ -87,6 +90,7 @@ export async function browser(
     logo,
     language,
     verify,
+    upstream,
   ])
     door(app, context);
   for (const door of Object.values(stepPages)) door(app, context);

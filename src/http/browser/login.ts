@@ -27,6 +27,7 @@ import { stepDoor, stepForm, SWITCH, switchUrl, type OpenedPage } from './intera
 import { bringsPasskey, passkeyCredentials, passkeyProps } from './passkey.ts';
 import { signUpUrl } from './sign-up.ts';
 import { personView, sessionsOf, setCookies } from './signed-in.ts';
+import { leaveFor, offeredUpstreams, outcomeIn, outcomeText, type OfferedUpstreams } from './upstream.ts';
 
 const credentials = z.object({ username: z.string().min(1).max(320), password: z.string().min(1).max(8192) });
 
@@ -52,6 +53,7 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
       signup_url: fixed ? undefined : signUpUrl(context, page.opened.id),
       cancel: true,
       passkey: await passkeyProps(deps, challengeOf(page), fixed, problem?.refusal),
+      upstreams: await offeredUpstreams(context),
       problem: aboutFixed(fixed, problem),
     });
   };
@@ -68,6 +70,14 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
       if (textOf(form, 'action') === 'cancel') {
         await cancel(deps, page.opened);
         return false;
+      }
+      const elsewhere = await elsewhereOf(context, form);
+      if (elsewhere) {
+        const { id, request: asked, row } = page.opened;
+        const login_hint = elsewhere.typed ?? asked.login_hint;
+        const wishes = { login_hint, fresh: row.sign_in_after !== null, max_age: asked.max_age };
+        await leaveFor(context, request, reply, elsewhere.upstream, { kind: 'interaction', id }, wishes);
+        return true;
       }
       const browser = browserOf(context, request, reply);
       const passkey = { challenge: challengeOf(page), confirms: fixedOf(page) };
@@ -119,6 +129,7 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       signup_url: fixed ? undefined : signUpUrl(context),
       cancel: false,
       passkey: await passkeyProps(deps, challengeOf(browser), fixed, problem?.refusal),
+      upstreams: await offeredUpstreams(context),
       problem: aboutFixed(fixed, problem),
     });
   };
@@ -140,6 +151,12 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       if (isFromBrowser(request)) requireFormToken(deps, textOf(form, 'form_token'), ['login', browser, '']);
       const to = destinationOf(request);
       const sessions = await sessionsOf(context, request, deps.clock());
+      const elsewhere = await elsewhereOf(context, form);
+      if (elsewhere) {
+        const wishes = { login_hint: elsewhere.typed, fresh: to !== undefined && sessions.length > 0 };
+        await leaveFor(context, request, reply, elsewhere.upstream, { kind: 'login', ...(to && { to }) }, wishes);
+        return reply;
+      }
       const passkey = { challenge: challengeOf(browser), confirms: to && sessions[0] };
       const outcome = await trySignIn(context, request, browser, form, sessions, 'login', passkey);
       if ('problem' in outcome) {
@@ -151,6 +168,20 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       return reply.redirect(accountUrl(context, to ?? 'overview'), 303);
     },
   });
+}
+
+/** The provider that somebody chose, or that the address they typed leads to: then its password is nobody's business here. */
+async function elsewhereOf(
+  context: Context,
+  form: Parameters,
+): Promise<{ upstream: string; typed?: string } | undefined> {
+  const chosen = textOf(form, 'upstream');
+  if (chosen !== undefined) return { upstream: chosen };
+  const typed = textOf(form, 'username')?.trim() ?? '';
+  // A passkey says by itself whose it is.
+  if (!typed.includes('@') || bringsPasskey(form)) return undefined;
+  const home = (await offeredUpstreams(context)).homeOf(typed);
+  return home === undefined ? undefined : { upstream: home, typed };
 }
 
 /** POST /login for a script: the token response of docs/specification.md, or RFC 6749 JSON. */
@@ -249,8 +280,9 @@ const isOfPasskey = (said: Said): said is AboutPasskey => ABOUT_PASSKEYS.some((c
 const aboutFixed = (fixed: LiveSession | undefined, problem: Problem | undefined): Problem | undefined =>
   fixed && problem?.problem === 'invalid_credentials' ? { ...problem, problem: 'wrong_password' } : problem;
 
-type Shown = Omit<LoginPageProps, 'frame' | 'problem' | 'reason'> & {
+type Shown = Omit<LoginPageProps, 'frame' | 'problem' | 'reason' | 'upstreams'> & {
   problem: Problem | undefined;
+  upstreams: OfferedUpstreams;
   /** The sentence about why it is asked. */
   reason?: 'fresh' | undefined;
 };
@@ -258,11 +290,20 @@ type Shown = Omit<LoginPageProps, 'frame' | 'problem' | 'reason'> & {
 const sentenceOf = (said: Said, lang: Language): string =>
   isOfPasskey(said) ? passkeySentences(lang)[said] : loginSentences(lang)[said];
 
-/** Problems stay at the URL where they happened, status 400; a throttle says 429 and when to come back. */
-function sendLogin(context: Context, reply: FastifyReply, { problem, reason, ...props }: Shown): FastifyReply {
+/**
+ * Problems stay at the URL where they happened, status 400; a throttle says 429 and when to come back. One that came of a
+ * visit to a provider is named by the address.
+ */
+function sendLogin(
+  context: Context,
+  reply: FastifyReply,
+  { problem, reason, upstreams, ...props }: Shown,
+): FastifyReply {
   const throttled = problem?.refusal.error === 'too_many_requests';
   if (problem?.refusal.retry_after !== undefined) reply.header('retry-after', problem.refusal.retry_after);
-  const status = problem ? (throttled ? 429 : 400) : 200;
+  const told = problem ? undefined : outcomeIn(reply.request, upstreams.views);
+  const wrong = told?.outcome === 'connect' ? undefined : told;
+  const status = problem || wrong ? (throttled ? 429 : 400) : 200;
   return sendPage(
     context,
     reply,
@@ -270,10 +311,13 @@ function sendLogin(context: Context, reply: FastifyReply, { problem, reason, ...
       loginPage({
         frame,
         ...props,
-        problem: problem && sentenceOf(problem.problem, frame.lang),
+        problem: problem ? sentenceOf(problem.problem, frame.lang) : wrong && outcomeText(frame.lang, wrong),
+        note: told && !wrong ? outcomeText(frame.lang, told) : undefined,
         reason: reason && loginSentences(frame.lang)[reason],
         problem_of_passkey: problem && isOfPasskey(problem.problem),
         request_id: problem && reply.request.id,
+        upstreams: upstreams.views,
+        password_optional: upstreams.byAddress,
       }),
     { status },
   );

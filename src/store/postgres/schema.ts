@@ -34,6 +34,9 @@ import type { SaltsTable } from '../salts.ts';
 import type { ScopesTable } from '../scopes.ts';
 import type { SessionsTable } from '../sessions.ts';
 import type { SignOutsTable } from '../sign-outs.ts';
+import type { UpstreamLinksTable } from '../upstream-links.ts';
+import type { UpstreamRequestsTable } from '../upstream-requests.ts';
+import type { UpstreamSessionsTable } from '../upstream-sessions.ts';
 import type { UpstreamsTable } from '../upstreams.ts';
 import type { TotpCredentialsTable } from '../totp-credentials.ts';
 import type { PasswordCredentialsTable, SubjectsTable, UsersTable } from '../users.ts';
@@ -84,6 +87,9 @@ export interface Database {
   refusals: RefusalsTable;
   audit_events: AuditEventsTable;
   upstreams: UpstreamsTable;
+  upstream_links: UpstreamLinksTable;
+  upstream_requests: UpstreamRequestsTable;
+  upstream_sessions: UpstreamSessionsTable;
 }
 
 /**
@@ -107,4 +113,6 @@ export const SHORT_LIVED = {
   refresh_tokens: 'hash',
   grants: 'grant_id',
   refusals: 'refusal_id',
+  upstream_requests: 'hash',
+  upstream_sessions: 'sid',
 } as const satisfies { [Table in keyof Database]?: keyof Database[Table] };

@@ -14,6 +14,7 @@ const titles = {
   applications: { title: 'Connected applications', sentence: 'What they may do, and how to take it back' },
   data: { title: 'Your data', sentence: 'A copy of everything kept about you' },
   delete: { title: 'Delete your account', sentence: 'For good, after a week in which you may come back' },
+  connections: { title: 'Connected accounts', sentence: 'Accounts elsewhere that you can sign in with' },
 };
 export type AccountPageKey = keyof typeof titles;
 

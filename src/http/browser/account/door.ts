@@ -46,6 +46,8 @@ export interface AccountDoor {
    * count from them; a function says of which forms that holds. It leads to the sign-in page and back.
    */
   fresh?: 'look' | 'act' | ((form: Parameters) => boolean);
+  /** Its forms lead to other servers: then no policy keeps them here. */
+  leaves?: boolean;
   /** The page, as a function of its frame. */
   show(visit: Visit, before: Before, request: FastifyRequest): Promise<(frame: AccountFrame) => Html>;
   /** Takes a form of this page, of this browser and this person. */
@@ -57,7 +59,7 @@ export function accountDoor(
   app: FastifyInstance,
   context: Context,
   name: AccountPageName,
-  { options = {}, fresh, show, take }: AccountDoor,
+  { options = {}, fresh, leaves = false, show, take }: AccountDoor,
 ): void {
   const { deps } = context;
   const visitOf = (person: SignedInPerson): Visit => ({
@@ -70,7 +72,7 @@ export function accountDoor(
     const render = await show(visit, before, request);
     const { again } = before;
     if (again?.retry_after !== undefined) reply.header('retry-after', again.retry_after);
-    sendAccountPage(context, reply, name, render, again ? (again.status ?? 400) : 200);
+    sendAccountPage(context, reply, name, render, again ? (again.status ?? 400) : 200, leaves);
   };
 
   route(app, accountPages[name], {
@@ -109,6 +111,7 @@ export function sendAccountPage(
   name: AccountPageName,
   render: (frame: AccountFrame) => Html,
   status = 200,
+  leaves = false,
 ): void {
   const ways = Object.keys(accountPages).map((page) => ({
     name: page as AccountPageName,
@@ -116,7 +119,10 @@ export function sendAccountPage(
     current: page === name,
   }));
   reply.header('cross-origin-opener-policy', 'same-origin');
-  sendPage(context, reply, (frame) => render({ ...frame, ways }), { status, formAction: 'self' });
+  sendPage(context, reply, (frame) => render({ ...frame, ways }), {
+    status,
+    ...(!leaves && { formAction: 'self' as const }),
+  });
 }
 
 const doneOf = (request: FastifyRequest): string | undefined =>

@@ -8,6 +8,7 @@ import { deletion } from './delete.ts';
 import { passkeys } from './passkeys.ts';
 import { authenticator } from './authenticator.ts';
 import { email } from './email.ts';
+import { connections } from './connections.ts';
 import { overview } from './overview.ts';
 import { recoveryCodes } from './recovery-codes.ts';
 import { sessions } from './sessions.ts';
@@ -19,6 +20,7 @@ const doors: Record<AccountPageName, (app: FastifyInstance, context: Context) =>
   passkeys,
   authenticator,
   recovery_codes: recoveryCodes,
+  connections,
   sessions,
   applications,
   data,

@@ -1,0 +1,68 @@
+/** What of a sign-in with a provider is kept sealed: what a visit is bound to, who came back, and their tokens. */
+import { z } from 'zod';
+import type { Deps } from '../../deps.ts';
+import type { HandleKey } from '../../protocol/handle.ts';
+import type { UpstreamLinkKey } from '../../store/upstream-links.ts';
+
+type Sealing = Pick<Deps, 'secrets'>;
+
+/** Where somebody goes on from once they are back. */
+const way = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('interaction'), id: z.string() }),
+  /** This server's own sign-in page; `to` names a page of the account. */
+  z.object({ kind: z.literal('login'), to: z.string().optional() }),
+  /** The account page: the person wants to connect it with an account that is theirs by their session. */
+  z.object({ kind: z.literal('connect'), sub: z.string() }),
+]);
+export type Way = z.infer<typeof way>;
+
+/** What a visit is bound to. */
+const visit = z.object({
+  nonce: z.string(),
+  code_verifier: z.string(),
+  way,
+  fresh: z.boolean(),
+  max_age: z.number().optional(),
+  /** To whom it went: what is registered of a provider may be another by the time of the answer. */
+  issuer: z.string(),
+  client_id: z.string(),
+});
+export type Visit = z.infer<typeof visit>;
+
+/** Somebody who came back, and is to be connected with an account. */
+const waiting = z.object({ issuer: z.string(), upstream_sub: z.string(), name: z.string().nullable(), way });
+export type Waiting = z.infer<typeof waiting>;
+
+const labelOf = (what: string, { hash }: Pick<HandleKey, 'hash'>): string =>
+  `the ${what} of the visit to an upstream ${hash.toString('base64url')}`;
+
+export const sealVisit = ({ secrets }: Sealing, key: HandleKey, what: Visit): Buffer =>
+  secrets.seal(Buffer.from(JSON.stringify(what)), labelOf('secrets', key));
+
+export const sealWaiting = ({ secrets }: Sealing, key: HandleKey, who: Waiting): Buffer =>
+  secrets.seal(Buffer.from(JSON.stringify(who)), labelOf('person', key));
+
+/** Undefined where its key is gone from SECRET_KEYS: it lives for an hour, so nobody seals it anew. */
+export const openVisit = (deps: Sealing, row: HandleKey & { sealed: Buffer }): Visit | undefined =>
+  openAs(deps, visit, row.sealed, labelOf('secrets', row));
+
+/** The same of somebody who waits. */
+export const openWaiting = (deps: Sealing, row: HandleKey & { sealed_identity: Buffer | null }): Waiting | undefined =>
+  row.sealed_identity === null ? undefined : openAs(deps, waiting, row.sealed_identity, labelOf('person', row));
+
+function openAs<T>({ secrets }: Sealing, schema: z.ZodType<T>, sealed: Buffer, label: string): T | undefined {
+  let plain: Buffer;
+  try {
+    plain = secrets.open(sealed, label);
+  } catch {
+    return undefined;
+  }
+  return schema.parse(JSON.parse(plain.toString()));
+}
+
+/** Bound into the sealing of tokens: those of one person are never another's. */
+export const tokensLabelOf = ({ upstream, issuer, upstream_sub }: UpstreamLinkKey): string =>
+  `the tokens of ${JSON.stringify([upstream, issuer, upstream_sub])} from an upstream`;
+
+export const sealTokens = ({ secrets }: Sealing, key: UpstreamLinkKey, tokens: object): Buffer =>
+  secrets.seal(Buffer.from(JSON.stringify(tokens)), tokensLabelOf(key));
