@@ -27,7 +27,7 @@ export interface Owner {
 }
 
 /** Seconds that a page with a new secret is good for. That the sign-in was fresh was asked when it was shown. */
-export const SETUP_TTL = 600;
+const SETUP_TTL = 600;
 
 const setupLabel = ({ sub, sid }: Owner): string => `an authenticator app that ${sub} sets up in ${sid}`;
 

@@ -105,7 +105,6 @@ const combinations: Record<string, (user: User) => Promise<{ browser: TestBrowse
   ...Object.fromEntries(
     [
       ['a passkey that knew its person', ['hwk', 'user'], '2'],
-      ['a passkey of software that did', ['swk', 'user'], '2'],
       ['a password and a passkey', ['pwd', 'hwk', 'mfa'], '2'],
     ].map(([name, amr, acr]) => [
       name as string,

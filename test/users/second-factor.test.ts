@@ -211,7 +211,7 @@ test('what a client requires is asked again when its code is written', async () 
 test('RFC 9470 §3: the demo API says what it wants, and is content with that', async () => {
   const { user, secret } = await aUserWithTotp(at);
   const fetch: TestApp['deps']['fetch'] = async (url) => {
-    const { statusCode, body, headers } = await at.app.inject({ url: new URL(String(url)).pathname });
+    const { statusCode, body, headers } = await at.app.inject({ url: new URL(url).pathname });
     return { status: statusCode, text: body, headers: new Headers(headers as Record<string, string>) } as never;
   };
   const api = (token?: string) => demoApi({ ...at.deps, fetch }, token);
