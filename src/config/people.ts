@@ -4,6 +4,7 @@ import { MAX_GRANT_TTL } from '../protocol/client-metadata.ts';
 import { domainNamed } from '../protocol/mailbox.ts';
 import { DAY } from '../protocol/numeric-date.ts';
 import { z } from 'zod';
+import { PROFILE_CLAIMS } from '../protocol/claims.ts';
 import { integer, list, seconds } from './kinds.ts';
 
 const isDomain = (domain: string): boolean => domainNamed(domain) !== undefined;
@@ -21,6 +22,10 @@ export const people = {
     .default([]),
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   SECOND_FACTOR: z.enum(['off', 'optional', 'required']).default('optional'),
+  PROFILE_CLAIMS: list
+    .transform((names) => [...new Set(names)])
+    .pipe(z.array(z.enum(PROFILE_CLAIMS)))
+    .default(['name', 'given_name', 'family_name', 'nickname', 'locale', 'zoneinfo']),
   ACR_VALUES: list
     .superRefine((entries, context) => {
       const message = contextsProblem(entries);

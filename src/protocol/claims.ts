@@ -38,6 +38,28 @@ export const personClaims = z.strictObject({
 });
 export type PersonClaims = z.infer<typeof personClaims>;
 
+/** Claims that people may edit themselves, where an operator lets them (`PROFILE_CLAIMS`): those that are one text. */
+export const PROFILE_CLAIMS = [
+  'name',
+  'given_name',
+  'family_name',
+  'middle_name',
+  'nickname',
+  'profile',
+  'picture',
+  'website',
+  'gender',
+  'birthdate',
+  'zoneinfo',
+  'locale',
+  'phone_number',
+] as const satisfies ReadonlyArray<keyof PersonClaims>;
+export type ProfileClaim = (typeof PROFILE_CLAIMS)[number];
+
+/** Is it one of them? */
+export const isProfileClaim = (name: string): name is ProfileClaim =>
+  (PROFILE_CLAIMS as readonly string[]).includes(name);
+
 /** What a person belongs to, as claims: RFC 9068 §2.2.3.1 lets access tokens carry them, too. */
 export const MEMBERSHIP_CLAIMS = ['groups', 'roles'] as const;
 export type MembershipClaim = (typeof MEMBERSHIP_CLAIMS)[number];

@@ -20,12 +20,14 @@ export const endpoints = {
  */
 export const accountPages = {
   overview: '/account',
+  profile: '/account/profile',
   email: '/account/email',
   passkeys: '/account/passkeys',
   authenticator: '/account/authenticator',
   recovery_codes: '/account/recovery-codes',
   sessions: '/account/sessions',
   applications: '/account/applications',
+  activity: '/account/activity',
   data: '/account/data',
   delete: '/account/delete',
   connections: '/account/connections',

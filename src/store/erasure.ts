@@ -1,6 +1,6 @@
 /** Erasure: what is left of an account that its person wanted gone. */
 import { sql } from 'kysely';
-import type { Trx } from './postgres/db.ts';
+import type { Db, Trx } from './postgres/db.ts';
 
 /**
  * Tables that keep a `sub` all the same: `subjects`, so that none is given out twice (OpenID Connect Core §2), `users` and the
@@ -8,17 +8,19 @@ import type { Trx } from './postgres/db.ts';
  */
 const LEFT = ['subjects', 'users', 'audit_events', 'access_tokens'];
 
-/**
- * Deletes every row that names a person by `sub`, in whichever table: one that is added later is not forgotten. Those that
- * belong to the account go with it.
- */
-export async function eraseRowsOf(trx: Trx, sub: string): Promise<void> {
+/** The tables that name people by `sub`, whichever there are: one that is added later is not forgotten. */
+export async function tablesOfPeople(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
       and a.attname = 'sub' and not a.attisdropped and c.relname <> all(${LEFT}::text[])
-    order by c.relname <> 'sessions', c.relname`.execute(trx);
-  for (const { name } of rows) await sql`delete from ${sql.table(name)} where sub = ${sub}`.execute(trx);
+    order by c.relname <> 'sessions', c.relname`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+/** Deletes every row that names a person in these tables. What belongs to the account goes with it. */
+export async function eraseRowsOf(trx: Trx, sub: string, tables: readonly string[]): Promise<void> {
+  for (const name of tables) await sql`delete from ${sql.table(name)} where sub = ${sub}`.execute(trx);
 }
 
 /**

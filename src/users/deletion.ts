@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
 import { postNotice } from '../mail/outbox.ts';
 import { DAY, secondsAfter } from '../protocol/numeric-date.ts';
-import { eraseRowsOf, pseudonymise } from '../store/erasure.ts';
+import { eraseRowsOf, pseudonymise, tablesOfPeople } from '../store/erasure.ts';
 import { transact } from '../store/postgres/db.ts';
 import * as users from '../store/users.ts';
 import { endAll } from './access.ts';
@@ -70,18 +70,26 @@ const BATCH = 50;
 /** Erases the accounts whose time has come. Returns how many. */
 export async function eraseDue({ db }: Pick<Deps, 'db'>, by: Actor, now: Date): Promise<number> {
   const subs = await users.dueForErasure(db, now, BATCH);
+  if (subs.length === 0) return 0;
+  const tables = await tablesOfPeople(db);
   let erased = 0;
-  for (const sub of subs) if (await erase({ db }, sub, by, now)) erased += 1;
+  for (const sub of subs) if (await erase({ db }, sub, tables, by, now)) erased += 1;
   return erased;
 }
 
 /** Erases one of them, unless it is kept, or another process was first. */
-const erase = ({ db }: Pick<Deps, 'db'>, sub: string, by: Actor, now: Date): Promise<boolean> =>
+const erase = (
+  { db }: Pick<Deps, 'db'>,
+  sub: string,
+  tables: readonly string[],
+  by: Actor,
+  now: Date,
+): Promise<boolean> =>
   transact(db, async (trx) => {
     const user = await users.findLocked(trx, sub);
     if (!user || user.erase_after === null || user.erase_after > now) return false;
     await endAll(trx, sub, 'user_deleted', now);
-    await eraseRowsOf(trx, sub);
+    await eraseRowsOf(trx, sub, tables);
     await users.remove(trx, sub);
     const pseudonym = await pseudonymise(trx, sub, IMPERSONAL);
     if (pseudonym !== undefined) await record(trx, { event: 'user_erased', sub: pseudonym }, by, now);

@@ -3,9 +3,8 @@ import { clientName, namedClient, who, type ClientView, type PersonView } from '
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
 import { sendOnce } from './script.ts';
+import { deletionSentences } from './sentences/deletion.ts';
 import { frameSentences } from './sentences/frame.ts';
-
-const sentences = { title: 'Keep your account', lead: 'to go on to' };
 
 export type KeepAccountPageProps = {
   frame: Frame;
@@ -26,9 +25,9 @@ export const keepAccountPage = ({
   erase_after,
 }: KeepAccountPageProps): Html =>
   page(frame, {
-    title: `${sentences.title}: ${clientName(client)}`,
-    heading: sentences.title,
-    lead: html`${sentences.lead} ${namedClient(client)}`,
+    title: deletionSentences(frame.lang).keep_title_client({ client: clientName(client) }),
+    heading: deletionSentences(frame.lang).keep_title,
+    lead: html`${deletionSentences(frame.lang).to_go_on({ client: namedClient(client) })}`,
     client,
     scripts: [sendOnce],
     body: html`${who(person)}

@@ -164,6 +164,8 @@ export async function tour(
   await press('device-done', '#consent-approve');
   await open('account', '/account');
   await open('account-connections', '/account/connections');
+  await open('account-profile', '/account/profile');
+  await open('account-activity', '/account/activity');
   await open('account-sessions', '/account/sessions');
   await open('account-applications', '/account/applications');
   await open('account-data', '/account/data');

@@ -14,7 +14,7 @@ const pagesIn = (language: Language) => rendered.get(language)!;
 /** Pages of those who build and run things. */
 const isEnglish = (name: string): boolean => /^(?:demo|admin-docs|dev-)/.test(name);
 /** Pages whose sentences do not stand in a catalogue yet. */
-const TO_BE_MOVED = /^(?:account|login-passkey)/;
+const TO_BE_MOVED = /^(?:login-passkey|account-passkeys)/;
 /** Names that fill a page to its limits say nothing about its sentences. */
 const isOfStrangers = (name: string): boolean => /-(?:hostile|long)$/.test(name);
 

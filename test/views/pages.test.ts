@@ -25,6 +25,8 @@ test.each([
   ['login-passkey-problem', ['passkey-signin', 'problem']],
   ['account-passkeys', ['passkey-create', 'passkey-name', 'passkey-rename-k1', 'passkey-remove-k2', 'done']],
   ['account-applications', ['application-revoke-demo-web']],
+  ['account-profile', ['name', 'birthdate', 'locale', 'problem', 'birthdate-problem', 'profile-submit']],
+  ['account-activity', ['activity-older', 'activity-newest']],
   ['account-data', ['data-download']],
   ['account-delete', ['delete-submit', 'delete-data']],
   ['account-delete-keep', ['delete-keep']],

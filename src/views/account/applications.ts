@@ -2,21 +2,8 @@ import { clientName, plain, type ClientView } from '../client.ts';
 import { hidden } from '../form.ts';
 import { html, type Html } from '../html.ts';
 import { day } from '../moment.ts';
+import { applicationsSentences } from '../sentences/applications.ts';
 import { accountPage, type AccountFrame } from './frame.ts';
-
-const sentences = {
-  none: 'No application is connected with your account.',
-  may: 'It may',
-  nothing: 'Know that it is you',
-  offline: 'Keep access when you are away',
-  at: 'At',
-  since: 'Connected since',
-  last_used: 'Last let in',
-  remembered: 'It has no access now. You agreed to this before, and it will not be asked again.',
-  revoke: 'Take back access',
-  self_registered: 'This application registered itself and nobody has checked its name.',
-  done: { revoked: 'That application has no access any more.', gone: 'That application had no access.' },
-};
 
 export type ApplicationView = {
   client: ClientView;
@@ -38,12 +25,13 @@ export type ApplicationsPageProps = {
 };
 
 export function applicationsPage({ frame, action, form_token, applications, done }: ApplicationsPageProps): Html {
+  const t = applicationsSentences(frame.lang);
   return accountPage(frame, {
     name: 'applications',
-    done: isDone(done) ? sentences.done[done] : undefined,
+    done: ({ revoked: t.done_revoked, gone: t.done_gone } as Record<string, string>)[done ?? ''],
     body:
       applications.length === 0
-        ? html`<p class="muted" id="applications-none">${sentences.none}</p>`
+        ? html`<p class="muted" id="applications-none">${t.empty}</p>`
         : html`<form method="post" action="${action}">
             ${hidden({ form_token })}
             <ul class="things">
@@ -53,39 +41,37 @@ export function applicationsPage({ frame, action, form_token, applications, done
   });
 }
 
-const isDone = (done = ''): done is keyof typeof sentences.done => Object.hasOwn(sentences.done, done);
-
 function item(application: ApplicationView, frame: AccountFrame): Html {
+  const t = applicationsSentences(frame.lang);
   const { client, scopes, resource, offline_access, has_access, since, last_used } = application;
   return html`<li>
     <h2><bdi>${clientName(client)}</bdi></h2>
     ${client.client_host !== undefined && html`<p class="small muted"><bdi>${plain(client.client_host)}</bdi></p>`}
-    ${client.registered_by === 'self' && html`<p class="note small">${sentences.self_registered}</p>`}
-    <h3>${sentences.may}</h3>
+    ${client.registered_by === 'self' && html`<p class="note small">${t.self_registered}</p>`}
+    <h3>${t.may}</h3>
     <ul>
       ${scopes.map(({ name, description }) => html`<li>${description ?? html`<code class="tag">${plain(name)}</code>`}</li>`)}
-      ${scopes.length === 0 && html`<li>${sentences.nothing}</li>`}
-      ${offline_access && html`<li>${sentences.offline}</li>`}
+      ${scopes.length === 0 && html`<li>${t.nothing}</li>`} ${offline_access && html`<li>${t.offline}</li>`}
     </ul>
     ${
       resource.length > 0 &&
       html`<p class="small muted">
-        ${sentences.at} ${resource.map((uri, index) => html`${index > 0 && ', '}<bdi>${plain(uri)}</bdi>`)}
+        ${t.at} ${resource.map((uri, index) => html`${index > 0 && ', '}<bdi>${plain(uri)}</bdi>`)}
       </p>`
     }
-    ${!has_access && html`<p class="small">${sentences.remembered}</p>`}
+    ${!has_access && html`<p class="small">${t.remembered}</p>`}
     <dl>
-      <dt>${sentences.since}</dt>
+      <dt>${t.since}</dt>
       <dd>${day(since, frame.lang)}</dd>
       ${
         last_used !== null &&
-        html`<dt>${sentences.last_used}</dt>
+        html`<dt>${t.last_used}</dt>
           <dd>${day(last_used, frame.lang)}</dd>`
       }
     </dl>
     <p>
       <button class="button" id="application-revoke-${client.client_id}" name="revoke" value="${client.client_id}">
-        ${sentences.revoke}<span class="hush">: ${clientName(client)}</span>
+        ${t.revoke}<span class="hush">: ${clientName(client)}</span>
       </button>
     </p>
   </li>`;

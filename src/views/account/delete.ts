@@ -2,23 +2,8 @@ import { hidden } from '../form.ts';
 import { html, type Html } from '../html.ts';
 import { page, type Frame } from '../layout.ts';
 import { day } from '../moment.ts';
+import { deletionSentences } from '../sentences/deletion.ts';
 import { accountPage, type AccountFrame } from './frame.ts';
-
-const sentences = {
-  at_once: 'At once, you are signed out everywhere, and every application loses its access.',
-  week: 'For seven days you can sign in and keep your account as it was.',
-  after:
-    'Then everything about you is erased: your profile, your ways to sign in, your sessions and what you agreed to. What stays in the log of this service names you no more.',
-  elsewhere: 'What applications keep about you they keep: ask each of them.',
-  download: 'Download everything about you first',
-  delete: 'Delete my account',
-  due: 'Your account will be erased on',
-  keep_lead: 'You asked for this. Until then you can keep it.',
-  keep: 'Keep my account',
-  gone_title: 'Your account will be deleted',
-  gone: 'You are signed out everywhere. Sign in before then to keep your account.',
-  sign_in: 'Sign in',
-};
 
 export type DeletePageProps = {
   frame: AccountFrame;
@@ -31,21 +16,22 @@ export type DeletePageProps = {
 };
 
 export function deletePage({ frame, action, form_token, erase_after, data_url }: DeletePageProps): Html {
+  const t = deletionSentences(frame.lang);
   return accountPage(frame, {
     name: 'delete',
     body:
       erase_after === null
         ? html`<ul>
-              <li>${sentences.at_once}</li>
-              <li>${sentences.week}</li>
-              <li>${sentences.after}</li>
-              <li>${sentences.elsewhere}</li>
+              <li>${t.at_once}</li>
+              <li>${t.week}</li>
+              <li>${t.after}</li>
+              <li>${t.elsewhere}</li>
             </ul>
-            <p><a id="delete-data" href="${data_url}">${sentences.download}</a></p>
+            <p><a id="delete-data" href="${data_url}">${t.download_first}</a></p>
             <form method="post" action="${action}">
               ${hidden({ form_token })}
               <div class="actions">
-                <button class="button bad" id="delete-submit" name="action" value="delete">${sentences.delete}</button>
+                <button class="button bad" id="delete-submit" name="action" value="delete">${t.delete}</button>
               </div>
             </form>`
         : keepForm({ frame, action, form_token, erase_after }),
@@ -67,11 +53,13 @@ export const keepForm = ({
   /** A way out where an application is waiting. */
   cancel?: string;
 }): Html =>
-  html`<p class="note" id="erase-after">${sentences.due} ${day(erase_after, frame.lang)}. ${sentences.keep_lead}</p>
+  html`<p class="note" id="erase-after">${deletionSentences(frame.lang).due({ day: day(erase_after, frame.lang) })}</p>
     <form method="post" action="${action}">
       ${hidden({ form_token })}
       <div class="actions">
-        <button class="button strong" id="delete-keep" name="action" value="keep">${sentences.keep}</button>
+        <button class="button strong" id="delete-keep" name="action" value="keep">
+          ${deletionSentences(frame.lang).keep}
+        </button>
         ${
           cancel !== undefined &&
           html`<button class="button quiet" id="login-cancel" name="action" value="cancel">${cancel}</button>`
@@ -82,12 +70,12 @@ export const keepForm = ({
 /** What is shown once it was asked for. Nobody is signed in by then. */
 export const deletedPage = (frame: Frame, props: { erase_after: Date | string; login_url: string }): Html =>
   page(frame, {
-    title: sentences.gone_title,
-    heading: sentences.gone_title,
+    title: deletionSentences(frame.lang).gone_title,
+    heading: deletionSentences(frame.lang).gone_title,
     body: html`<p class="note" id="erase-after" role="status">
-        ${sentences.due} ${day(props.erase_after, frame.lang)}. ${sentences.gone}
+        ${deletionSentences(frame.lang).gone({ day: day(props.erase_after, frame.lang) })}
       </p>
       <div class="actions">
-        <a class="button" id="account-login" href="${props.login_url}">${sentences.sign_in}</a>
+        <a class="button" id="account-login" href="${props.login_url}">${deletionSentences(frame.lang).sign_in}</a>
       </div>`,
   });

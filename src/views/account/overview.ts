@@ -4,20 +4,9 @@ import { html, type Html } from '../html.ts';
 import { plus } from '../icons.ts';
 import { accountButton } from '../select-account.ts';
 import { moment } from '../moment.ts';
+import { overviewSentences } from '../sentences/overview.ts';
+import { frameSentences } from '../sentences/frame.ts';
 import { accountPage, waysOn, type AccountFrame } from './frame.ts';
-
-const sentences = {
-  username: 'Username',
-  email: 'Email',
-  verified: 'verified',
-  not_verified: 'not verified',
-  signed_in: 'Signed in',
-  subject: 'Subject',
-  others: 'Other accounts in this browser',
-  another: 'Use another account',
-  sign_out: 'Sign out',
-  done: { kept: 'Your account stays.' },
-};
 
 export type OverviewPageProps = {
   frame: AccountFrame;
@@ -36,45 +25,44 @@ export type OverviewPageProps = {
 };
 
 export function overviewPage(props: OverviewPageProps): Html {
+  const t = overviewSentences(props.frame.lang);
   const { frame, person, sub, signed_in_at, logout_url, others, action, form_token, login_url, done } = props;
   return accountPage(frame, {
     name: 'overview',
-    done: done === 'kept' ? sentences.done.kept : undefined,
+    done: done === 'kept' ? t.kept : undefined,
     body: html`${who({ name: person.name, email: person.email })}
       <section>
         <dl>
-          <dt>${sentences.username}</dt>
+          <dt>${t.username}</dt>
           <dd>${plain(person.username)}</dd>
           ${
             person.email !== undefined &&
-            html`<dt>${sentences.email}</dt>
+            html`<dt>${t.email}</dt>
               <dd>
                 ${plain(person.email)}
-                <span class="small muted"
-                  >${person.email_verified === true ? sentences.verified : sentences.not_verified}</span
-                >
+                <span class="small muted">${person.email_verified === true ? t.verified : t.not_verified}</span>
               </dd>`
           }
-          <dt>${sentences.signed_in}</dt>
+          <dt>${t.signed_in}</dt>
           <dd>${moment(signed_in_at, frame.lang)}</dd>
-          <dt>${sentences.subject} (<code>sub</code>)</dt>
+          <dt>${t.subject} (<code>sub</code>)</dt>
           <dd><code>${sub}</code></dd>
         </dl>
       </section>
       ${waysOn(frame)}
       <section>
-        <h2>${sentences.others}</h2>
+        <h2>${t.others}</h2>
         <form method="post" action="${action}">
           ${hidden({ form_token })}
           <div class="actions">
             ${others.map((other, index) => accountButton(other, `account-${index + 2}`))}
             <a class="button row" id="account-another" href="${login_url}">
               <span class="face blank">${plus}</span>
-              <span>${sentences.another}</span>
+              <span>${frameSentences(frame.lang).use_another_account}</span>
             </a>
           </div>
         </form>
       </section>
-      <div class="actions"><a class="button" id="account-logout" href="${logout_url}">${sentences.sign_out}</a></div>`,
+      <div class="actions"><a class="button" id="account-logout" href="${logout_url}">${t.sign_out}</a></div>`,
   });
 }

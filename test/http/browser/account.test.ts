@@ -1,5 +1,7 @@
 /** The pages of one's own account: who comes to them, and by which sign-in. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { record } from '../../../src/events/index.ts';
+import * as users from '../../../src/store/users.ts';
 import type { User } from '../../../src/store/users.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import {
@@ -138,4 +140,90 @@ test('/account/applications says what each may do, and takes it back with every 
   expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(400);
   expect((await userinfo(at, kept.access_token)).statusCode).toBe(200);
   expect((await browser.get('/account/applications')).body).not.toContain('Diary');
+});
+
+test('/account/profile changes the claims that the operator lets people edit, and no others', async () => {
+  const user = await aUser(at, { claims: { name: 'Old', gender: 'kept', locale: 'tlh', phone_number_verified: true } });
+  const browser = await signIn(at, user);
+  const page = await browser.get('/account/profile');
+  expect(page.body).toContain('<option value="tlh" selected');
+  const form_token = formTokenOf(page);
+  const save = (fields: Record<string, string>) => browser.post('/account/profile', { form_token, ...fields });
+  const saved = await save({
+    name: 'New Name',
+    nickname: '',
+    locale: 'de',
+    zoneinfo: 'Europe/Berlin',
+    gender: 'x',
+    sub: 'x',
+  });
+  expect(saved.headers.location).toBe('https://id.example.test/account/profile?done=saved');
+  expect((await users.find(at.deps.db, user.sub))!.claims).toEqual({
+    name: 'New Name',
+    gender: 'kept',
+    locale: 'de',
+    zoneinfo: 'Europe/Berlin',
+    phone_number_verified: true,
+  });
+  for (const wrong of [{ zoneinfo: 'Mars/Base' }, { locale: 'no language' }, { nickname: 'x'.repeat(2001) }]) {
+    const answer = await save({ ...wrong, given_name: 'lost?' });
+    expect([answer.statusCode, answer.body], Object.keys(wrong)[0]).toEqual([400, expect.stringContaining('lost?')]);
+  }
+  const events = await at.deps.db
+    .selectFrom('audit_events')
+    .select('detail')
+    .where('sub', '=', user.sub)
+    .where('event', '=', 'user_updated')
+    .execute();
+  expect(events).toEqual([{ detail: { before: {}, after: {}, claims: ['locale', 'name', 'zoneinfo'] } }]);
+});
+
+test('/account/activity tells what happened in sentences, page by page, and nothing of others', async () => {
+  const user = await aUser(at);
+  const browser = await signIn(at, user);
+  for (let n = 0; n < 27; n += 1) {
+    at.clock.advance(1);
+    await record(
+      at.deps.db,
+      { event: 'data_downloaded', sub: user.sub },
+      { ip: '192.0.2.77', network: '', request_id: '' },
+      at.clock.now(),
+    );
+  }
+  const first = await browser.get('/account/activity');
+  expect(first.body.split('You downloaded your data')).toHaveLength(26);
+  expect(first.body).toContain('192.0.2.0/24');
+  expect(first.body).not.toContain('192.0.2.77');
+  const older = /id="activity-older"\s+href="([^"]*)"/.exec(first.body)![1]!.replaceAll('&amp;', '&');
+  const second = await browser.get(older);
+  expect(second.body.split('You downloaded your data')).toHaveLength(3);
+  expect(second.body).toContain('You signed in');
+  expect(second.body).toContain('Your account was made');
+  for (const before of ['x', '9999-99-99T00:00:00.000Z_1', "'; drop table users; --"]) {
+    expect((await browser.get(`/account/activity?before=${encodeURIComponent(before)}`)).statusCode).toBe(200);
+  }
+});
+
+test('/account/data is a file with everything about the person and no secret', async () => {
+  const { user, browser, tokens } = await someTokens(at);
+  const form_token = formTokenOf(await browser.get('/account/data'));
+  const answer = await browser.post('/account/data', { form_token });
+  expect(answer.headers['content-disposition']).toBe('attachment; filename="my-data.json"');
+  const document = answer.json<Record<string, unknown>>();
+  expect(Object.keys(document)).toEqual(
+    expect.arrayContaining(['account', 'sessions', 'grants', 'consents', 'events', 'credentials']),
+  );
+  expect(answer.body).toContain(user.email);
+  for (const secret of [
+    'argon2',
+    tokens.access_token,
+    tokens.refresh_token,
+    [...browser.cookies.values()][0]!,
+    '"hash"',
+    '"salt"',
+  ]) {
+    expect(answer.body).not.toContain(secret);
+  }
+  at.clock.advance(301);
+  expect((await browser.post('/account/data', { form_token })).headers.location).toContain('/login?to=data');
 });

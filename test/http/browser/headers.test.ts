@@ -33,6 +33,8 @@ const ways: Readonly<Record<string, () => Promise<LightMyRequestResponse>>> = {
   'second factor': () => page(open(browser, client, { acr_values: '2' })),
   'account email': () => browser.get('/account/email'),
   'account applications': () => browser.get('/account/applications'),
+  'account profile': () => browser.get('/account/profile'),
+  'account activity': () => browser.get('/account/activity'),
   'account data': () => browser.get('/account/data'),
   'account delete': () => browser.get('/account/delete'),
   'account connections': () => browser.get('/account/connections'),

@@ -5,6 +5,8 @@ import { applicationsPage } from '../../../src/views/account/applications.ts';
 import { dataPage } from '../../../src/views/account/data.ts';
 import { deletedPage, deletePage } from '../../../src/views/account/delete.ts';
 import { keepAccountPage } from '../../../src/views/keep-account.ts';
+import { activityPage } from '../../../src/views/account/activity.ts';
+import { profilePage } from '../../../src/views/account/profile.ts';
 import { overviewPage } from '../../../src/views/account/overview.ts';
 import { sessionsPage } from '../../../src/views/account/sessions.ts';
 import type { Frame } from '../../../src/views/layout.ts';
@@ -35,7 +37,7 @@ export const accountSamples = (frame: Frame) => ({
   account: overviewPage({
     ...form,
     frame: accountFrame(frame, 'overview'),
-    person: { ...ada, username: 'ada', email_verified: true },
+    person: { ...ada, username: 'Ada', email_verified: true },
     sub: '0197f3a2-6c1e-7b5d-9f0a-3f1d2c4b5a69',
     signed_in_at: '2025-11-20T19:23:00Z',
     logout_url: '/logout',
@@ -89,6 +91,48 @@ export const accountSamples = (frame: Frame) => ({
         last_used: '2025-11-20T19:23:00Z',
       },
     ],
+  }),
+  'account-profile': profilePage({
+    ...form,
+    frame: accountFrame(frame, 'profile'),
+    wrong: 'birthdate',
+    fields: [
+      { name: 'name', value: 'Ada Lovelace' },
+      { name: 'birthdate', value: '10.12.1815' },
+      {
+        name: 'locale',
+        value: 'tlh',
+        choices: [
+          ['en', 'English'],
+          ['de', 'Deutsch'],
+        ],
+      },
+    ],
+  }),
+  'account-profile-fixed': profilePage({ ...form, frame: accountFrame(frame, 'profile'), fields: [], done: 'saved' }),
+  'account-profile-hostile': profilePage({
+    ...form,
+    frame: accountFrame(frame, 'profile'),
+    fields: [
+      { name: 'name', value: hostile },
+      { name: 'locale', value: hostile, choices: [] },
+    ],
+    done: hostile,
+  }),
+  'account-activity': activityPage({
+    frame: accountFrame(frame, 'activity'),
+    events: [
+      { at: '2025-11-20T19:23:00Z', event: 'consent', client_name: 'Notes', by: 'you', network: '192.0.2.0/24' },
+      { at: '2025-11-20T19:22:00Z', event: 'user_enabled', client_name: null, by: 'operator', network: null },
+    ],
+    older_url: '/account/activity?before=1',
+    newest_url: '/account/activity',
+  }),
+  'account-activity-hostile': activityPage({
+    frame: accountFrame(frame, 'activity'),
+    events: [{ at: hostile, event: hostile, client_name: hostile, by: 'you', network: hostile }],
+    older_url: 'javascript:alert(15)',
+    newest_url: undefined,
   }),
   'account-data': dataPage({ ...form, frame: accountFrame(frame, 'data') }),
   'account-delete': deletePage({

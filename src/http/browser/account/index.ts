@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AccountPageName } from '../../../protocol/endpoint.ts';
 import type { Context } from '../context.ts';
+import { activity } from './activity.ts';
 import { applications } from './applications.ts';
 import { data } from './data.ts';
 import { deletion } from './delete.ts';
@@ -10,12 +11,14 @@ import { authenticator } from './authenticator.ts';
 import { email } from './email.ts';
 import { connections } from './connections.ts';
 import { overview } from './overview.ts';
+import { profile } from './profile.ts';
 import { recoveryCodes } from './recovery-codes.ts';
 import { sessions } from './sessions.ts';
 
 /** The door of each page. */
 const doors: Record<AccountPageName, (app: FastifyInstance, context: Context) => void> = {
   overview,
+  profile,
   email,
   passkeys,
   authenticator,
@@ -23,6 +26,7 @@ const doors: Record<AccountPageName, (app: FastifyInstance, context: Context) =>
   connections,
   sessions,
   applications,
+  activity,
   data,
   delete: deletion,
 };

@@ -1,0 +1,48 @@
+import { plain } from '../client.ts';
+import { html, type Html } from '../html.ts';
+import { moment } from '../moment.ts';
+import { activitySentences } from '../sentences/activity.ts';
+import { accountPage, type AccountFrame } from './frame.ts';
+
+export type ActivityPageProps = {
+  frame: AccountFrame;
+  events: ReadonlyArray<{
+    at: Date | string;
+    event: string;
+    client_name: string | null;
+    by: 'you' | 'operator';
+    network: string | null;
+  }>;
+  older_url: string | undefined;
+  newest_url: string | undefined;
+};
+
+export function activityPage({ frame, events, older_url, newest_url }: ActivityPageProps): Html {
+  const t = activitySentences(frame.lang);
+  // Whatever is added to the log has no sentence before somebody writes one: then it is told by its name.
+  const said = (event: string) =>
+    Object.hasOwn(t, `event_${event}`)
+      ? (t as unknown as Record<string, string>)[`event_${event}`]
+      : html`${t.other} <code>${event}</code>`;
+  return accountPage(frame, {
+    name: 'activity',
+    body: html`<ul class="things">
+        ${events.map(
+          ({ at, event, client_name, by, network }) =>
+            html`<li>
+              <b>${said(event)}</b>
+              ${client_name !== null && html`<br /><bdi>${plain(client_name)}</bdi>`}
+              <br /><span class="small muted"
+                >${moment(at, frame.lang)}${by === 'operator' && html` · ${t.by_operator}`}${
+                  network !== null && html` · <bdi>${plain(network)}</bdi>`
+                }</span
+              >
+            </li>`,
+        )}
+      </ul>
+      <div class="actions">
+        ${older_url !== undefined && html`<a class="button" id="activity-older" href="${older_url}">${t.older}</a>`}
+        ${newest_url !== undefined && html`<a class="button quiet" id="activity-newest" href="${newest_url}">${t.newest}</a>`}
+      </div>`,
+  });
+}
