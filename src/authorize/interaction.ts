@@ -10,6 +10,7 @@ import { isSubset } from '../protocol/scope.ts';
 import { checkAgain, checkAgainUncached, clientOf, endpointOf } from './again.ts';
 import { answerNow, consentKey, situationOf, claimAnswer, type Needs, type Outcome } from './answer.ts';
 import { finishDevice } from './device.ts';
+import { offerTo } from './passkey-offer.ts';
 import { nextStep, signedInMeanwhile, type Situation, type Step } from './next-step.ts';
 import { RefusedAtTarget } from './request.ts';
 import { respond } from './response-modes.ts';
@@ -111,8 +112,14 @@ export async function selectAccount(
 }
 
 /** Somebody signed in on the page of this request: it is about them from here on. */
-export async function signedIn(deps: Needs, { row }: Opened, sub: string): Promise<void> {
-  await interactions.record(deps.db, row, { selected_sub: sub });
+export async function signedIn(
+  deps: Needs,
+  { row }: Opened,
+  sub: string,
+  { offers = false }: { offers?: boolean } = {},
+): Promise<void> {
+  const offer = offers ? { passkey_offer_sub: await offerTo(deps, sub) } : {};
+  await interactions.record(deps.db, row, { selected_sub: sub, ...offer });
 }
 
 /** The person wants to sign in as somebody else: only a sign-in from now on counts. */

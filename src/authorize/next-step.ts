@@ -16,12 +16,19 @@ import type { Config } from '../config.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import { ANYBODY, secondsOf, waysToSignIn, withSecond } from '../users/factors/index.ts';
 import { areAsked, owedBy, type Owed } from '../users/factors/policy.ts';
+import { isFresh } from '../sessions/index.ts';
 import { isAskedFor } from './person.ts';
 
 /** What an interaction has recorded of its person so far. */
 export type Progress = Pick<
   Interaction,
-  'created_at' | 'sign_in_after' | 'selected_sub' | 'consented_sid' | 'second_factor_later_sid' | 'upstream_hash'
+  | 'created_at'
+  | 'sign_in_after'
+  | 'selected_sub'
+  | 'consented_sid'
+  | 'second_factor_later_sid'
+  | 'upstream_hash'
+  | 'passkey_offer_sub'
 >;
 
 /** The progress of a request that has just come. */
@@ -32,6 +39,7 @@ export const noProgress = ({ prompt }: Pick<InteractionRequest, 'prompt'>, now: 
   consented_sid: null,
   second_factor_later_sid: null,
   upstream_hash: null,
+  passkey_offer_sub: null,
 });
 
 /** Everything that decides the next step of a request. */
@@ -150,6 +158,18 @@ export const steps = {
     // Somebody came back from a provider who is known to nobody here; whoever signed in since then says whether it is them.
     agreedTo: ({ progress }) => ['connect', progress.upstream_hash?.toString('base64url')],
     needed: ({ progress, session }) => progress.upstream_hash !== null && session !== undefined,
+  },
+  passkey_offer: {
+    page: '/passkey',
+    // Nobody is told: without somebody who signs in there is no offer.
+    unattended: 'login_required',
+    // While the sign-in is fresh enough to make one; whoever took their time goes on.
+    needed: ({ request, progress, session, now }) =>
+      session !== undefined &&
+      progress.passkey_offer_sub === session.sub &&
+      isFresh(session, now) &&
+      request.user_code === undefined &&
+      !request.prompt.includes('none'),
   },
   consent: {
     page: '/consent',

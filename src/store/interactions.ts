@@ -16,6 +16,7 @@ export interface InteractionsTable {
   selected_sub: Nullable<string>;
   consented_sid: Nullable<string>;
   second_factor_later_sid: Nullable<string>;
+  passkey_offer_sub: Nullable<string>;
   refused_error: Nullable<string>;
   pushed_bucket: Nullable<number>;
   pushed_hash: Nullable<Buffer>;

@@ -23,6 +23,7 @@ test.each([
   ['account', ['account-2', 'account-another', 'account-logout']],
   ['login-passkey', ['passkey-signin', 'login-submit', 'login-cancel']],
   ['login-passkey-problem', ['passkey-signin', 'problem']],
+  ['passkey-offer', ['passkey-create', 'passkey-later']],
   ['account-passkeys', ['passkey-create', 'passkey-name', 'passkey-rename-k1', 'passkey-remove-k2', 'done']],
   ['account-applications', ['application-revoke-demo-web']],
   ['account-profile', ['name', 'birthdate', 'locale', 'problem', 'birthdate-problem', 'profile-submit']],

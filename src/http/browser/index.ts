@@ -34,6 +34,7 @@ import { logout } from './logout.ts';
 import { verify } from './verify.ts';
 import { secondFactor } from './second-factor.ts';
 import { signUp } from './sign-up.ts';
+import { passkeyOffer } from './passkey-offer.ts';
 import { selectAccount } from './select-account.ts';
 import { upstream } from './upstream.ts';
 
@@ -45,6 +46,7 @@ const stepPages = {
   second_factor: secondFactor,
   keep_account: keepAccount,
   connect,
+  passkey_offer: passkeyOffer,
   consent,
 } as const satisfies Record<PageStep, (app: FastifyInstance, context: Context) => void>;
 

@@ -87,7 +87,9 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
         return true;
       }
       setCookies(context, request, reply, outcome);
-      await signedIn(deps, page.opened, outcome.sub);
+      // Only a browser whose script says that it can make passkeys is offered one.
+      const offers = !bringsPasskey(form) && textOf(form, 'passkeys_possible') === 'yes';
+      await signedIn(deps, page.opened, outcome.sub, { offers });
       return false;
     },
   });

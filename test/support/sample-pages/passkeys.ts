@@ -1,4 +1,5 @@
 /** The passkeys of an account. */
+import { passkeyOfferPage } from '../../../src/views/passkey-offer.ts';
 import { passkeysPage } from '../../../src/views/account/passkeys.ts';
 import type { Frame } from '../../../src/views/layout.ts';
 import type { Html } from '../../../src/views/html.ts';
@@ -30,6 +31,19 @@ const passkey = {
 export function passkeySamples(frame: Frame): Record<string, Html> {
   const page = pageIn(frame);
   return {
+    'passkey-offer': passkeyOfferPage({
+      ...page,
+      frame,
+      client: { client_id: 'demo-web', client_name: 'Notes' },
+      person: { name: 'Ada Lovelace' },
+    }),
+    'passkey-offer-hostile': passkeyOfferPage({
+      ...page,
+      frame,
+      client: { client_id: hostile, client_name: hostile },
+      person: { name: hostile },
+      options: hostile,
+    }),
     'account-passkeys': passkeysPage({
       ...page,
       passkeys: [
