@@ -6,7 +6,7 @@ import { pages } from '../protocol/endpoint.ts';
 import { headerText } from '../protocol/mailbox.ts';
 import { DAY } from '../protocol/numeric-date.ts';
 import { escapeHtml, fill, type Values } from './fill.ts';
-import { momentIn } from '../languages/intl.ts';
+import { dateIn, momentIn } from '../languages/intl.ts';
 import { directionOf, type Language } from '../languages/index.ts';
 import { sentences } from './sentences.ts';
 import { templates, type MailProps, type TemplateName } from './templates.ts';
@@ -58,7 +58,8 @@ function valuesOf({ ISSUER }: Where, template: TemplateName, lang: Language, pro
   const words: Values = {
     product,
     username: shown(props.username),
-    name: shown(props.name),
+    // A day, for a notice that tells of one.
+    name: props.notice === 'account_deletion_asked' ? dateIn(lang, props.name ?? '') : shown(props.name),
     url,
     time: lifetime === undefined ? undefined : durationIn(lang, lifetime),
   };
@@ -82,7 +83,7 @@ function valuesOf({ ISSUER }: Where, template: TemplateName, lang: Language, pro
     paragraphs: [
       ...(person === undefined ? [] : [fillWords(says.hello, { name: person })]),
       say(text),
-      ...(props.at === undefined ? [] : [fillWords(says.when, { time: `${momentIn(lang, props.at)} UTC` })]),
+      ...(props.at === undefined ? [] : [fillWords(says.when, { time: momentIn(lang, props.at) })]),
     ],
     button: say(button),
     button_hint: says.button_hint,

@@ -48,7 +48,7 @@ export const requestDeletion = (deps: Needs, sub: string, by: Actor, now: Date):
     if (user.erase_after === null) {
       const detail = { erase_after: erase_after.toISOString() };
       await record(trx, { event: 'deletion_requested', sub, detail }, by, now);
-      await postNotice(trx, deps, { sub, notice: 'account_deletion_asked' }, now);
+      await postNotice(trx, deps, { sub, notice: 'account_deletion_asked', name: erase_after.toISOString() }, now);
     }
     return erase_after;
   });

@@ -222,6 +222,8 @@ test('every mail can be written in every language, with nothing left to fill in'
       }
     }
   }
+  const due = { ...props, notice: 'account_deletion_asked', name: '2026-01-31T12:00:00Z' } as const;
+  expect((await render(deps.config, 'notice', 'de', due)).subject).toBe('Ihr Konto wird am 31. Januar 2026 gelöscht');
   const placeholders = (text: string) =>
     [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).toSorted((a = '', b = '') => (a < b ? -1 : 1));
   for (const lang of LANGUAGES) {
