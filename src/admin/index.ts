@@ -20,6 +20,7 @@ import { scopes } from './scopes.ts';
 import { sessions, userSessions } from './sessions.ts';
 import { settings } from './settings.ts';
 import { tokens } from './tokens.ts';
+import { clientTheme, serverTheme } from './themes.ts';
 import { upstreams } from './upstreams.ts';
 import { users } from './users.ts';
 import { adminApiOf } from '../protocol/admin-api.ts';
@@ -59,6 +60,8 @@ export const collections = {
   keys,
   'audit-events': auditEvents,
   settings,
+  theme: serverTheme,
+  'client-theme': clientTheme,
   upstreams,
 } as const satisfies Record<string, Collection>;
 

@@ -6,6 +6,7 @@ import * as clients from '../store/clients.ts';
 import { NOTICED_WITHIN } from '../store/postgres/noticed.ts';
 import * as resources from '../store/resources.ts';
 import * as scopes from '../store/scopes.ts';
+import * as themes from '../store/themes.ts';
 
 /**
  * Answers are at most as old as `NOTICED_WITHIN` says. A disabled client is not found here, so that no caller can forget to
@@ -17,9 +18,14 @@ export interface Directory {
   knows(client_id: string): boolean;
   scopes(): Promise<ReadonlyMap<string, scopes.KnownScope>>;
   resources(): Promise<ReadonlyMap<string, resources.KnownResource>>;
+  /** How pages look, by client; of the server's own by null. Where it cannot be read, as it was: a page is there all the same. */
+  themes(): Promise<Themes>;
   /** Forgets everything, after a write in this process for example. */
   clear(): void;
 }
+
+/** Themes by the client whose pages they are of, and the server's own by null. */
+export type Themes = ReadonlyMap<string | null, themes.Theme>;
 
 const TTL_MS = NOTICED_WITHIN.clients * 1000;
 const MISS_TTL_MS = NOTICED_WITHIN.missing * 1000;
@@ -31,6 +37,8 @@ const MAX_SIZE = 64 * 1024 * 1024;
 /** A directory over the database, and over resources that are the server's own. `now` is in milliseconds, monotonic. */
 export function createDirectory(db: Db, now: () => number, own: readonly resources.Resource[] = []): Directory {
   let caches = createCaches(db, now, own);
+  let shown: Themes = new Map();
+  let quiet_until = -Infinity;
   return {
     async client(client_id) {
       // A name no client can have is answered without a read: callers choose it.
@@ -44,6 +52,16 @@ export function createDirectory(db: Db, now: () => number, own: readonly resourc
     },
     scopes: () => caches.scopes(),
     resources: () => caches.resources(),
+    async themes() {
+      // A database that is away is asked once in a while, and not once for each page that says so.
+      if (now() < quiet_until) return shown;
+      try {
+        shown = await caches.themes();
+      } catch {
+        quiet_until = now() + TTL_MS;
+      }
+      return shown;
+    },
     clear() {
       // Replaced, not emptied: that would fail callers who wait for a read of the old caches.
       caches = createCaches(db, now, own);
@@ -55,6 +73,7 @@ interface Caches {
   clients: LRUCache<string, clients.Client | typeof MISS>;
   scopes: () => Promise<Map<string, scopes.KnownScope>>;
   resources: () => Promise<Map<string, resources.KnownResource>>;
+  themes: () => Promise<Themes>;
 }
 
 /** Caches a whole table: it is read when it is too old, once for all callers meanwhile. */
@@ -90,6 +109,7 @@ function createCaches(db: Db, now: () => number, own: readonly resources.Resourc
       },
     }),
     scopes: table(now, async () => new Map((await scopes.all(db)).map((scope) => [scope.name, scope]))),
+    themes: table(now, async () => new Map((await themes.all(db)).map((theme) => [theme.client_id, theme]))),
     resources: table(
       now,
       async () => new Map([...(await resources.all(db)), ...own].map((row) => [row.resource, row])),

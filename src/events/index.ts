@@ -9,6 +9,7 @@ import { redact } from '../protocol/redaction.ts';
 import { append, type AuditRow } from '../store/audit-log.ts';
 import type { Db, Trx } from '../store/postgres/db.ts';
 import type { Change } from './change.ts';
+import type { ThemeEvent } from './themes.ts';
 import type { UpstreamEvent } from './upstream.ts';
 import type { PasskeyEvent } from './passkeys.ts';
 import type { MailEvent } from './mail.ts';
@@ -28,6 +29,7 @@ export interface Requester {
 export type AuditEvent =
   | PasskeyEvent
   | UpstreamEvent
+  | ThemeEvent
   | PeopleEvent
   | MailEvent
   | {

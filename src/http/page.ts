@@ -1,5 +1,6 @@
 /** How a page is sent: with the policy that lets nothing else run in it. */
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Themes } from '../clients/directory.ts';
 import type { Deps } from '../deps.ts';
 import { DEFAULT_LANGUAGE } from '../languages/index.ts';
 import { pages } from '../protocol/endpoint.ts';
@@ -21,6 +22,13 @@ export interface PageOptions {
 // RFC 9700 §4.16: nothing but our own nonce runs or styles, nobody frames, nothing is fetched from elsewhere.
 const POLICY = "connect-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; object-src 'none'";
 
+const themes = new WeakMap<FastifyRequest, Themes>();
+
+/** Notes how the page that answers this request will look. */
+export function noteThemes(request: FastifyRequest, found: Themes): void {
+  if (found.size > 0) themes.set(request, found);
+}
+
 /** Sends a page with the policy its nonce opens. */
 export function sendPage(
   { deps }: { deps: Pick<Deps, 'config' | 'random'> },
@@ -35,7 +43,7 @@ export function sendPage(
   const { ISSUER: issuer, mode } = deps.config;
   const lang = english ? DEFAULT_LANGUAGE : languageOf(reply.request);
   const choice = english ? undefined : { action: issuer + pages.language, return_to: writeReturn(reply.request.url) };
-  const frame: Frame = { nonce, issuer, lang, dev: mode === 'dev', choice };
+  const frame: Frame = { nonce, issuer, lang, dev: mode === 'dev', choice, themes: themes.get(reply.request) };
   // No cache keeps a page (`no-store`); these say to others what the page depends on.
   if (!english) reply.header('vary', 'accept-language, cookie');
   return reply

@@ -62,6 +62,7 @@ export const pages = {
   demo_callback: '/demo/callback',
   demo_api: '/demo/api/secret-notes',
   dev_mail: '/dev/mail',
+  dev_theme: '/dev/theme',
 } as const;
 
 /** Where the metadata itself is (RFC 8414 §3, OpenID Connect Discovery §4); the first is what our own commands read. */

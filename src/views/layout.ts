@@ -5,6 +5,7 @@ import { hidden } from './hidden.ts';
 import { html, type Html, type Interpolation } from './html.ts';
 import { mark } from './icons.ts';
 import { frameSentences } from './sentences/frame.ts';
+import { themeOf, themeStyle, type Theme } from './theme.ts';
 import { stylesheet } from './style.ts';
 
 export type Frame = {
@@ -13,6 +14,8 @@ export type Frame = {
   /** What the page is written in: `someSentences(frame.lang)` is what it says. */
   lang: Language;
   dev?: boolean | undefined;
+  /** How pages look, by client; the server's own by null. */
+  themes?: ReadonlyMap<string | null, Theme> | undefined;
   /** Where another language is chosen, and the page that this leads back to. */
   choice?: { action: string; return_to: string } | undefined;
 };
@@ -51,6 +54,8 @@ const outward = (href: string | undefined, text: string, new_tab: string) =>
   html`<a href="${href}" target="_blank" rel="noopener noreferrer">${text}<span class="hush"> ${new_tab}</span></a>`;
 
 // Beside the mark, which says whose page this is. The name stands below: to a screen reader the picture adds nothing.
+const markOf = (frame: Frame, { logo_hash }: Theme): Html => (logo_hash ? logo(frame, logo_hash) : mark);
+
 const logo = ({ issuer }: Frame, hash: string): Html =>
   html`<img class="logo" src="${`${issuer}/logo/${hash}`}" alt="" width="48" height="48" />`;
 
@@ -59,6 +64,7 @@ export function page(
   { title, heading, lead, body, client, scripts = [], style, wide = false, onward, fleeting = false }: Parts,
 ): Html {
   const t = frameSentences(frame.lang);
+  const theme = themeOf(frame, client?.client_id);
   return html`<!doctype html>
     <html lang="${frame.lang}" dir="${directionOf(frame.lang)}">
       <head>
@@ -69,21 +75,21 @@ export function page(
         ${onward !== undefined && html`<meta http-equiv="refresh" content="0;url=${onward}" />`}
         ${favicon}
         <style nonce="${frame.nonce}">
-          ${stylesheet}${style}
+          ${stylesheet}${themeStyle(theme)}${style}
         </style>
       </head>
       <body>
         <main${wide && html` class="wide"`}>
           <header>
-            ${client?.logo_hash === undefined ? mark : html`<div class="marks">${mark}${logo(frame, client.logo_hash)}</div>`}
+            ${client?.logo_hash === undefined ? markOf(frame, theme) : html`<div class="marks">${markOf(frame, theme)}${logo(frame, client.logo_hash)}</div>`}
             <h1>${heading}</h1>
             ${lead !== undefined && html`<p>${lead}</p>`}
           </header>
           ${body}
         </main>
         <footer>
-          <span>${issuerName(frame.issuer)}</span>
-          ${outward(client?.policy_uri, t.privacy, t.new_tab)} ${outward(client?.tos_uri, t.terms, t.new_tab)}
+          ${theme.name && html`<b>${plain(theme.name)}</b>`} <span>${issuerName(frame.issuer)}</span>
+          ${outward(client?.policy_uri ?? theme.policy_uri ?? undefined, t.privacy, t.new_tab)} ${outward(client?.tos_uri ?? theme.tos_uri ?? undefined, t.terms, t.new_tab)}
           ${frame.dev === true && html`<span lang="en">Development</span>`} ${!fleeting && languageSwitch(frame)}
         </footer>
         ${

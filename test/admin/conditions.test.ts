@@ -127,39 +127,40 @@ const INTERNAL = [
 describe('a body assigns what is in its schema, and nothing else', () => {
   const changeable = Object.values<Collection>(collections).filter(({ replace }) => replace);
 
-  test.each(changeable.map((resource) => [`${resource.path}/{${resource.id}}`, resource] as const))(
-    '%s',
-    async (path, resource) => {
-      const address = addressOf(path);
-      const before = (await data.operator.send('GET', address)).json<Record<string, unknown>>();
-      const update = operations.find((operation) => operation.path === path && operation.kind === 'replace')!;
-      for (const name of INTERNAL) {
-        if (name in (resource.item as unknown as { shape: object }).shape) continue;
-        for (const method of ['PATCH', 'PUT'] as const) {
-          // As text, since a literal's __proto__ is no member.
-          const rest = method === 'PUT' ? JSON.stringify(aBodyFor(update, data.names)).slice(1, -1) : '';
-          const payload = `{"${name}":"x"${rest === '' ? '' : `,${rest}`}}`;
-          const answer = await at.app.inject({
-            method,
-            url: `/admin/v1${address}`,
-            headers: { authorization: `Bearer ${data.operator.access_token}`, 'content-type': 'application/json' },
-            payload,
-          });
-          expect(answer.statusCode, `${method} ${payload} ${answer.body}`).toBe(400);
-        }
+  test.each(
+    changeable.map(
+      (resource) => [resource.path + (resource.id === undefined ? '' : `/{${resource.id}}`), resource] as const,
+    ),
+  )('%s', async (path, resource) => {
+    const address = addressOf(path);
+    const before = (await data.operator.send('GET', address)).json<Record<string, unknown>>();
+    const update = operations.find((operation) => operation.path === path && operation.kind === 'replace')!;
+    for (const name of INTERNAL) {
+      if (name in (resource.item as unknown as { shape: object }).shape) continue;
+      for (const method of ['PATCH', 'PUT'] as const) {
+        // As text, since a literal's __proto__ is no member.
+        const rest = method === 'PUT' ? JSON.stringify(aBodyFor(update, data.names)).slice(1, -1) : '';
+        const payload = `{"${name}":"x"${rest === '' ? '' : `,${rest}`}}`;
+        const answer = await at.app.inject({
+          method,
+          url: `/admin/v1${address}`,
+          headers: { authorization: `Bearer ${data.operator.access_token}`, 'content-type': 'application/json' },
+          payload,
+        });
+        expect(answer.statusCode, `${method} ${payload} ${answer.body}`).toBe(400);
       }
-      // What the server says of it may come back, and is not taken.
-      // A verified address is said of that address, so that a patch starts from nothing: but it can be said.
-      const writable = [...Object.keys(resource.replace!.writable(before)), 'email_verified'];
-      const said = Object.keys(before).filter((name) => !writable.includes(name));
-      for (const name of said) {
-        const other = otherThan(before[name]);
-        await data.operator.send('PATCH', address, { [name]: other });
-        const after = (await data.operator.send('GET', address)).json<Record<string, unknown>>();
-        expect(after, name).toEqual({ ...before, ...('updated_at' in before && { updated_at: after['updated_at'] }) });
-      }
-    },
-  );
+    }
+    // What the server says of it may come back, and is not taken.
+    // A verified address is said of that address, so that a patch starts from nothing: but it can be said.
+    const writable = [...Object.keys(resource.replace!.writable(before)), 'email_verified'];
+    const said = Object.keys(before).filter((name) => !writable.includes(name));
+    for (const name of said) {
+      const other = otherThan(before[name]);
+      await data.operator.send('PATCH', address, { [name]: other });
+      const after = (await data.operator.send('GET', address)).json<Record<string, unknown>>();
+      expect(after, name).toEqual({ ...before, ...('updated_at' in before && { updated_at: after['updated_at'] }) });
+    }
+  });
 
   test.each(
     operations.filter(({ kind }) => kind === 'create').map((operation) => [operation.path, operation] as const),

@@ -19,6 +19,8 @@ export interface AdminData {
 const EXAMPLES: ReadonlyArray<readonly [method: 'POST' | 'PUT', path: string, body: unknown]> = [
   ['POST', '/clients', { client_name: 'Shop', redirect_uris: ['https://shop.example.test/callback'] }],
   ['POST', '/clients/{client_id}/secrets', {}],
+  ['PUT', '/clients/{client_id}/theme', { color: '#0b5d3b' }],
+  ['PUT', '/settings/theme', { name: 'Example', color: '#0b5d3b', color_dark: '#7fd6ae' }],
   ['POST', '/users', { username: 'grace', email: 'grace@example.test', claims: { name: 'Grace' } }],
   ['POST', '/groups', { name: 'staff' }],
   ['PUT', '/groups/{group_id}/members/{sub}', {}],

@@ -8,6 +8,7 @@ import type { Html } from '../../src/views/html.ts';
 import type { Frame } from '../../src/views/layout.ts';
 import { loginPage } from '../../src/views/login.ts';
 import { logoutPage } from '../../src/views/logout.ts';
+import { adviceSentences } from '../../src/views/sentences/advice.ts';
 import { errorSentences } from '../../src/views/sentences/error.ts';
 import { loginSentences } from '../../src/views/sentences/login.ts';
 import { selectAccountPage } from '../../src/views/select-account.ts';
@@ -227,7 +228,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
     'error-expired': errorPage({
       ...error,
       heading: errors.stale,
-      advice: errors.stale_advice,
+      advice: adviceSentences(frame.lang).stale,
       link: { href: 'https://notes.example.test/', place: 'Notes' },
     }),
     'error-hostile': errorPage({

@@ -61,7 +61,7 @@ test('in German and in Arabic no page scrolls sideways at 320 px, and axe finds 
       await page.goto(`${origin}/${name}?lang=${lang}`);
       expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBe(320);
     }
-    if (!kinds.has(kind)) expect(await axeViolations(page), name).toEqual([]);
+    expect(kinds.has(kind) ? [] : await axeViolations(page), name).toEqual([]);
     kinds.add(kind);
   }
   await page.context().close();

@@ -36,7 +36,7 @@ function unapprovedPage(refusal: OAuthError, answer: Delivery): PageError {
   const link = onwardLink(url, answer.kind === 'form_post' ? answer.fields : undefined);
   return new PageError(
     refusal,
-    words((t) => ({ heading: t.heading, advice: t.unapproved_advice({ place }) })),
+    words((t, advice) => ({ heading: t.heading, advice: advice.unapproved({ place }) })),
     link,
   );
 }

@@ -4,6 +4,7 @@ import { explained } from '../../events/refusals.ts';
 import type { Language } from '../../languages/index.ts';
 import type { OAuthError } from '../../protocol/error.ts';
 import { errorPage, type ErrorPageProps } from '../../views/error.ts';
+import { adviceSentences } from '../../views/sentences/advice.ts';
 import { errorSentences } from '../../views/sentences/error.ts';
 import { sendPage } from '../page.ts';
 import { refused } from '../refusal.ts';
@@ -17,9 +18,9 @@ export type Say = (language: Language) => { heading: string; advice: string | un
 
 /** The same out of the sentences about errors. */
 export const words =
-  (read: (t: ReturnType<typeof errorSentences>) => ReturnType<Say>): Say =>
+  (read: (t: ReturnType<typeof errorSentences>, advice: ReturnType<typeof adviceSentences>) => ReturnType<Say>): Say =>
   (language) =>
-    read(errorSentences(language));
+    read(errorSentences(language), adviceSentences(language));
 
 /** A refusal with a way on: the application that asked. */
 export class PageError extends Error {
@@ -61,14 +62,14 @@ function sayFor(context: Context, refusal: OAuthError, request: FastifyRequest):
   const { host } = new URL(context.deps.config.ISSUER);
   if (refusal instanceof ForgedForm) {
     return isAtIssuer(context, request)
-      ? words((t) => ({ heading: t.heading, advice: t.forged_advice }))
-      : words((t) => ({ heading: t.heading, advice: t.other_host_advice({ here: request.host, host }) }));
+      ? words((t, advice) => ({ heading: t.heading, advice: advice.forged }))
+      : words((t, advice) => ({ heading: t.heading, advice: advice.other_host({ here: request.host, host }) }));
   }
   const known: Partial<Record<OAuthError['error'], Say>> = {
     not_found: words((t) => ({ heading: t.not_found, advice: undefined })),
     server_error: words((t) => ({ heading: t.server_error, advice: undefined })),
-    temporarily_unavailable: words((t) => ({ heading: t.unavailable, advice: t.unavailable_advice })),
-    too_many_requests: words((t) => ({ heading: t.too_many, advice: t.too_many_advice })),
+    temporarily_unavailable: words((t, advice) => ({ heading: t.unavailable, advice: advice.unavailable })),
+    too_many_requests: words((t, advice) => ({ heading: t.too_many, advice: advice.too_many })),
   };
   return known[refusal.error] ?? words((t) => ({ heading: t.heading, advice: undefined }));
 }

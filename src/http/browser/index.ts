@@ -9,6 +9,7 @@ import { pages } from '../../protocol/endpoint.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { jsonBodies } from '../json.ts';
 import { noteWishes, readChosen } from '../language.ts';
+import { noteThemes } from '../page.ts';
 import { rateLimits } from '../rate-limit.ts';
 import { refused } from '../refusal.ts';
 import { BODY_LIMIT, formBodyParser } from '../request.ts';
@@ -19,6 +20,7 @@ import { consent } from './consent.ts';
 import type { Context } from './context.ts';
 import { createCookies } from './cookies.ts';
 import { devMail } from './dev-mail.ts';
+import { devTheme } from './dev-theme.ts';
 import { device } from './device.ts';
 import { demo, type DemoApplication } from './demo.ts';
 import { emailLinks } from './email-links.ts';
@@ -72,6 +74,7 @@ export async function browser(
     reply.header('permissions-policy', 'publickey-credentials-get=(self), publickey-credentials-create=(self)');
     done();
   });
+  app.addHook('onRequest', async (request) => noteThemes(request, await deps.directory.themes()));
   app.setErrorHandler((error, request, reply) => {
     if (isReadByScript(request)) {
       const { status, refusal } = refused(error, request, deps);
@@ -97,7 +100,7 @@ export async function browser(
     door(app, context);
   for (const door of Object.values(stepPages)) door(app, context);
   if (application) demo(app, context, application);
-  if (deps.config.mode === 'dev') devMail(app, context);
+  if (deps.config.mode === 'dev') for (const door of [devMail, devTheme]) door(app, context);
   app.setNotFoundHandler(() => {
     throw new OAuthError('not_found', 'there is nothing at this address', { check: 'address' });
   });

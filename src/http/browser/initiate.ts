@@ -32,7 +32,7 @@ export function initiate(app: FastifyInstance, context: Context): void {
         throw unapprovedPage(client, url);
       } catch (error) {
         if (!(error instanceof OAuthError)) throw error;
-        const say = words((t) => ({ heading: t.cannot_start, advice: t.cannot_start_advice }));
+        const say = words((t, advice) => ({ heading: t.cannot_start, advice: advice.cannot_start }));
         throw new PageError(error, say, clientLink(client));
       }
     },
@@ -46,7 +46,7 @@ function unapprovedPage({ client_id }: Client, url: string): PageError {
   const place = placeOf(url);
   return new PageError(
     refusal,
-    words((t) => ({ heading: t.leaving, advice: t.leaving_advice({ place }) })),
+    words((t, advice) => ({ heading: t.leaving, advice: advice.leaving({ place }) })),
     onwardLink(url),
   );
 }

@@ -108,18 +108,18 @@ async function openInteraction(context: Context, request: FastifyRequest, reply:
   return { opened, sessions, browser };
 }
 
-const UNKNOWN = words((t) => ({ heading: t.unknown, advice: t.unknown_advice }));
-const STALE = words((t) => ({ heading: t.stale, advice: t.stale_advice }));
-const ANSWERED = words((t) => ({ heading: t.answered, advice: t.answered_advice }));
+const UNKNOWN = words((t, advice) => ({ heading: t.unknown, advice: advice.unknown }));
+const STALE = words((t, advice) => ({ heading: t.stale, advice: advice.stale }));
+const ANSWERED = words((t, advice) => ({ heading: t.answered, advice: advice.answered }));
 
 const answered = ({ client }: Opened): PageError =>
   new PageError(alreadyAnswered().explain({ client_id: client.client_id }), ANSWERED, clientLink(client));
 
 function foreign(context: Context, request: FastifyRequest): PageError {
   const { host } = new URL(context.deps.config.ISSUER);
-  const say = words((t) => ({
+  const say = words((t, advice) => ({
     heading: t.foreign,
-    advice: isAtIssuer(context, request) ? t.foreign_advice : t.foreign_host_advice({ here: request.host, host }),
+    advice: isAtIssuer(context, request) ? advice.foreign : advice.foreign_host({ here: request.host, host }),
   }));
   return new PageError(
     accessDenied('this request belongs to another browser', {

@@ -1,8 +1,9 @@
-/** /logo/{hash}: the logo of a client, as we keep it. Named by its content, so it never changes. */
+/** /logo/{hash}: the logo of a client or of a theme, as we keep it. Named by its content, so it never changes. */
 import type { FastifyInstance } from 'fastify';
 import { pages } from '../../protocol/endpoint.ts';
 import { OAuthError } from '../../protocol/error.ts';
 import * as logos from '../../store/client-logos.ts';
+import * as themes from '../../store/themes.ts';
 import { route } from '../request.ts';
 import type { Context } from './context.ts';
 
@@ -11,7 +12,9 @@ export function logo(app: FastifyInstance, { deps }: Context): void {
     head: true,
     async GET(request, reply) {
       const { hash } = request.params as { hash: string };
-      const found = /^[A-Za-z0-9_-]{43}$/.test(hash) ? await logos.find(deps.db, hash) : undefined;
+      const found = /^[A-Za-z0-9_-]{43}$/.test(hash)
+        ? ((await themes.findLogo(deps.db, hash)) ?? (await logos.find(deps.db, hash)))
+        : undefined;
       if (!found?.image || found.media_type === null)
         throw new OAuthError('not_found', 'there is no such logo', { check: 'address' });
       return (

@@ -125,7 +125,7 @@ export function logout(app: FastifyInstance, context: Context): void {
   });
 }
 
-const UNREGISTERED = words((t) => ({ heading: t.unregistered, advice: t.unregistered_advice }));
+const UNREGISTERED = words((t, advice) => ({ heading: t.unregistered, advice: advice.unregistered }));
 
 /** The page says that somebody is signed out, with or without a database. */
 function noSessionsWhileAway(error: unknown): [] {

@@ -320,5 +320,5 @@ const impossible = ({ sub }: LiveSession): PageError =>
       received: 'SECOND_FACTOR=off',
       sub,
     }),
-    words((t) => ({ heading: t.asks_more, advice: t.asks_more_advice })),
+    words((t, advice) => ({ heading: t.asks_more, advice: advice.asks_more })),
   );

@@ -37,6 +37,7 @@ import type { SignOutsTable } from '../sign-outs.ts';
 import type { UpstreamLinksTable } from '../upstream-links.ts';
 import type { UpstreamRequestsTable } from '../upstream-requests.ts';
 import type { UpstreamSessionsTable } from '../upstream-sessions.ts';
+import type { ThemesTable } from '../themes.ts';
 import type { UpstreamsTable } from '../upstreams.ts';
 import type { TotpCredentialsTable } from '../totp-credentials.ts';
 import type { PasswordCredentialsTable, SubjectsTable, UsersTable } from '../users.ts';
@@ -90,6 +91,7 @@ export interface Database {
   upstream_links: UpstreamLinksTable;
   upstream_requests: UpstreamRequestsTable;
   upstream_sessions: UpstreamSessionsTable;
+  themes: ThemesTable;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The pages of those who build and run things. They are in English. */
 import { adminDocsPage } from '../../../src/views/admin-docs.ts';
+import { devThemePage } from '../../../src/views/dev-theme.ts';
 import { demoPage } from '../../../src/views/demo.ts';
 import type { Html } from '../../../src/views/html.ts';
 import type { Frame } from '../../../src/views/layout.ts';
@@ -106,6 +107,27 @@ export function developerSamples(page: Frame): Record<string, Html> {
           })),
         },
       ],
+    }),
+    'dev-theme': devThemePage({
+      frame,
+      theme: { name: 'Example', color: '#0b5d3b', color_dark: '#7fd6ae', policy_uri: 'https://example.test/privacy' },
+      contrasts: [
+        ['color', '7.20', true],
+        ['color_dark', null, false],
+      ],
+      command: "postern settings set-theme --name 'Example'",
+    }),
+    'dev-theme-hostile': devThemePage({
+      frame,
+      theme: {
+        name: hostile,
+        color: hostile,
+        color_dark: hostile,
+        logo_hash: hostile,
+        tos_uri: 'javascript:alert(15)',
+      },
+      contrasts: [[hostile, hostile, false]],
+      command: hostile,
     }),
     demo: demoPage(demo),
     'demo-opaque': demoPage({ ...demo, access_token_claims: null, userinfo: null }),
