@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { changeOf } from '../events/change.ts';
 import { record, type Actor } from '../events/index.ts';
-import { COLOR, GROUNDS, leastContrast, LEGIBLE } from '../protocol/contrast.ts';
+import { COLOR, leastContrast, LEGIBLE, type GROUNDS } from '../protocol/contrast.ts';
 import { readableText } from '../protocol/plain-text.ts';
 import { webUri } from '../protocol/uri.ts';
 import type { Trx } from '../store/postgres/db.ts';

@@ -37,7 +37,12 @@ const wordsOf = (texts: readonly string[]): Set<string> =>
   );
 
 /** What an operator wrote about a scope of theirs is shown as it is. */
-const OPERATORS = ['Read your notes', 'Write, change and delete your notes', 'Know that you are you'];
+const OPERATORS = [
+  'Read your notes',
+  'Write, change and delete your notes',
+  'Know that you are you',
+  'The company’s own sign-in',
+];
 
 /** Words that are names, standards or codes, and so the same everywhere. */
 const NAMES = new Set(

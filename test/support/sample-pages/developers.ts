@@ -123,7 +123,6 @@ export function developerSamples(page: Frame): Record<string, Html> {
         name: hostile,
         color: hostile,
         color_dark: hostile,
-        logo_hash: hostile,
         tos_uri: 'javascript:alert(15)',
       },
       contrasts: [[hostile, hostile, false]],
