@@ -16,6 +16,7 @@ import {
   updateAccount,
 } from '../users/accounts.ts';
 import { resetFactors } from '../users/enrolment.ts';
+import { invite } from '../users/invitations.ts';
 import { sendVerification } from '../users/verification.ts';
 import { flag, moment } from './api/list.ts';
 import { Problem } from './api/problem.ts';
@@ -164,6 +165,29 @@ export const users = collection.with({
       body: nothing,
       answer: z.strictObject({ ...ended, factors: z.array(z.string()) }),
       run: async ({ trx, deps, by, now }, { sub }) => found(await resetFactors(trx, deps, sub, by, now)),
+    }),
+    invite: collection.action({
+      summary: 'Send a user who cannot sign in yet a link to choose their first password; one sent before is void',
+      body: z
+        .strictObject({ link: z.boolean().optional().describe('Show the link as well, to hand it on') })
+        .optional(),
+      answer: z.strictObject({
+        invited: z.boolean().describe('Not who can sign in already'),
+        mailed: z.boolean().describe('There is mail, and the link is in the outbox'),
+        expires_at: z.iso.datetime().optional(),
+        url: z.string().optional().describe('The link, where it was asked for: shown once'),
+      }),
+      once: ['url'],
+      async run({ trx, deps, by, now }, { sub }, body) {
+        const { expires_at, url, ...made } = found(
+          await invite(trx, deps, { sub, link: body?.link === true }, by, now),
+        );
+        return {
+          ...made,
+          ...(expires_at && { expires_at: expires_at.toISOString() }),
+          ...(url !== undefined && { url }),
+        };
+      },
     }),
     'send-verification': collection.action({
       summary: 'Send a mail with a link by which the address of a user is verified',

@@ -4,7 +4,8 @@
 export type RegistrationEvent =
   | { event: 'registration_asked'; sub: null; detail: Record<string, never> }
   | { event: 'registered'; sub: string; detail: { via: 'code' | 'link' | 'link elsewhere' } }
-  | { event: 'verification_sent' | 'address_verified'; sub: string };
+  | { event: 'verification_sent' | 'address_verified' | 'invitation_accepted'; sub: string }
+  | { event: 'invited'; sub: string; detail: { mailed: boolean; link_shown: boolean } };
 
 /** Events about one person. */
 export type PeopleEvent =

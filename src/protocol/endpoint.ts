@@ -51,6 +51,7 @@ export const pages = {
   verify: '/verify',
   email_confirm: '/account/email/confirm',
   email_undo: '/account/email/undo',
+  invitation: '/invitation',
   device: '/device',
   language: '/language',
   device_done: '/device/done',

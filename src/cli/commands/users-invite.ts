@@ -1,6 +1,9 @@
-/** Mail to people about their accounts: verification of an address. */
+/** Mail to people about their accounts: invitations, and the verification of an address. */
+import { Option } from 'commander';
 import type { Leaf } from '../command.ts';
+import { Failure, usage } from '../failure.ts';
 import { record } from '../output.ts';
+import { findGroup } from './groups.ts';
 import { findUser } from './users.ts';
 
 export const sendVerification: Leaf = {
@@ -14,4 +17,47 @@ export const sendVerification: Leaf = {
       const json = { sub, email, sent };
       return { json, ids: [sub], text: record(json, ['sub']) };
     }),
+};
+
+export const invite: Leaf<{ email?: string; username?: string; name?: string; groups?: string; link?: boolean }> = {
+  summary: 'make an account for somebody, or find it, and send them a link to choose their first password',
+  options: () => [
+    new Option('--email <address>', 'whom to invite').makeOptionMandatory(),
+    new Option('--username <name>', 'what a new account is called, instead of what stands before the @'),
+    new Option('--name <name>', 'the name of a new account'),
+    new Option('--groups <names>', 'groups that a new account is put into, separated by commas'),
+    new Option('--link', 'show the link, once, to hand it on'),
+  ],
+  explanation:
+    'The link works once, for 7 days; inviting somebody again ends the one before. Without mail give --link.',
+  examples: [
+    'users invite --email ada@example.com --name "Ada Lovelace" --groups staff,editors',
+    'users invite --email ada@example.com --link',
+  ],
+  async run({ api }, { options: { email = '', username, name, groups, link = false } }) {
+    if (!email.includes('@')) throw usage('--email is no address');
+    return api(async (to) => {
+      const present = await findUser(to, email).catch(() => undefined);
+      const user =
+        present ??
+        (await to.call('POST /users', {
+          body: {
+            username: username ?? email.split('@')[0]!,
+            email,
+            ...(name !== undefined && { claims: { name } }),
+          },
+        }));
+      const { sub } = user;
+      const wanted = present ? [] : (groups ?? '').split(',').filter((group) => group !== '');
+      for (const name of wanted) {
+        const { group_id } = await findGroup(to, name.trim());
+        await to.call('POST /groups/{group_id}/members/add', { ids: { group_id }, body: { subs: [sub] } });
+      }
+      const made = await to.call('POST /users/{sub}/invite', { ids: { sub }, body: { link } });
+      if (!made.invited) throw new Failure('conflict', `${email} can sign in already`);
+      const json = { sub, username: user.username, email: user.email, ...made };
+      const notes = made.url === undefined ? [] : ['The link is shown this once: only its hash is kept.'];
+      return { json, ids: [made.url ?? sub], text: record(json, ['sub']), notes };
+    });
+  },
 };

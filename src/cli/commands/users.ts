@@ -9,7 +9,7 @@ import { Failure, notFound, usage, zodProblems } from '../failure.ts';
 import { askPassword, isInteractive, parseObject, readPassword } from '../input.ts';
 import { listOptions, readList, type ListOptions } from '../list.ts';
 import { record, table } from '../output.ts';
-import { sendVerification } from './users-invite.ts';
+import { invite, sendVerification } from './users-invite.ts';
 import { importUsers } from './users-import.ts';
 
 type User = CallAnswer<'GET /users/{sub}'>;
@@ -317,6 +317,7 @@ export const users: Group = {
     update,
     delete: remove,
     'set-password': password,
+    invite,
     'send-verification': sendVerification,
     disable,
     enable,

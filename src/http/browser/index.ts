@@ -27,6 +27,7 @@ import { emailLinks } from './email-links.ts';
 import { sendErrorPage } from './error-page.ts';
 import { forgotPassword } from './forgot-password.ts';
 import { initiate } from './initiate.ts';
+import { invitation } from './invitation.ts';
 import { interaction } from './interaction.ts';
 import { language } from './language.ts';
 import { keepAccount } from './keep-account.ts';
@@ -96,6 +97,7 @@ export async function browser(
     language,
     verify,
     upstream,
+    invitation,
   ])
     door(app, context);
   for (const door of Object.values(stepPages)) door(app, context);

@@ -218,16 +218,17 @@ async function takeCode(
   return begin(context, request, reply, { ...place, since }, outcome.person);
 }
 
-/** Signs somebody in whose account was made just now. */
+/** Signs somebody in who came by a mail. */
 export async function begin(
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
   { browser, sessions, since }: Pick<Place, 'browser' | 'sessions'> & { since: Date },
   person: SignedIn,
+  via = 'registration',
 ): Promise<BrowserSignIn> {
   const start = { browser_sessions: sessions, browser: { value: browser, since } };
-  const begun = await signInProven(context.deps, person, start, requesterOf(request), 'registration');
+  const begun = await signInProven(context.deps, person, start, requesterOf(request), via);
   setCookies(context, request, reply, begun);
   return begun;
 }

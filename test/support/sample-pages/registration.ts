@@ -2,6 +2,7 @@
 import type { Html } from '../../../src/views/html.ts';
 import type { Frame } from '../../../src/views/layout.ts';
 import { confirmAddressPage, mailCodePage, mailNotePage } from '../../../src/views/mail-code.ts';
+import { invitationPage } from '../../../src/views/invitation.ts';
 import { signUpPage } from '../../../src/views/sign-up.ts';
 import { hostile } from './frame.ts';
 
@@ -23,6 +24,9 @@ export const registrationSamples = (frame: Frame): Record<string, Html> => ({
   'confirm-address-taken': confirmAddressPage({ frame, ...confirm, problem: 'taken', request_id: 'r-1' }),
   'confirm-address-elsewhere': confirmAddressPage({ frame, ...confirm, elsewhere: true, problem: 'short' }),
   'confirm-address-hostile': confirmAddressPage({ frame, ...confirm, email: hostile, elsewhere: true }),
+  invitation: invitationPage({ frame, ...confirm }),
+  'invitation-problem': invitationPage({ frame, ...confirm, problem: 'common', request_id: 'r-1' }),
+  'invitation-hostile': invitationPage({ frame, ...confirm, email: hostile }),
   'mail-confirmed': mailNotePage({ frame, note: 'confirmed', next_url: '/login' }),
   'mail-stale': mailNotePage({ frame, note: 'stale', next_url: '/signup' }),
 });

@@ -1,0 +1,138 @@
+/** Invitations: an operator makes an account, and only who opens the link has its first password. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as users from '../../../src/store/users.ts';
+import { testApp, type TestApp } from '../../support/app.ts';
+import { aUser, formTokenOf, PASSWORD, TestBrowser } from '../../support/fixtures.ts';
+import { lettersTo } from '../../support/letters.ts';
+import { anOperator } from '../../support/operator.ts';
+import { proceed } from '../../support/pages.ts';
+
+let at: TestApp;
+let other: TestApp;
+beforeAll(async () => {
+  at = await testApp();
+  other = await testApp({ clock: at.clock, database: at.database });
+});
+afterAll(async () => {
+  await other.close();
+  await at.close();
+});
+
+const anInvitee = () => aUser(at, { password: undefined, email_verified: false });
+/** By an operator who signed in just now: the clock is moved by days. */
+const send = async (method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>
+  (await anOperator(at)).send(method, path, body);
+const invite = (sub: string, body: unknown = {}) => send('POST', `/users/${sub}/invite`, body);
+const canSignIn = async (username: string, password = PASSWORD): Promise<boolean> =>
+  (await at.app.inject({ method: 'POST', url: '/login', payload: { username, password } })).statusCode === 200;
+
+test('the link of the mail sets the first password, verifies the address, and signs in; looking at it changes nothing', async () => {
+  const user = await anInvitee();
+  const answer = await invite(user.sub);
+  expect(answer.json()).toMatchObject({ invited: true, mailed: true });
+  expect(answer.json()).not.toHaveProperty('url');
+  const [letter] = await lettersTo(at, user.email!);
+  expect(letter).toMatchObject({ template: 'invitation', code: '' });
+  expect(letter!.link).toMatch(/^https:\/\/id\.example\.test\/invitation\/[\w-]+$/);
+  const browser = new TestBrowser(at);
+  for (let time = 0; time < 3; time += 1) expect((await new TestBrowser(at).get(letter!.link)).statusCode).toBe(200);
+  const page = { url: letter!.link, response: await browser.get(letter!.link) };
+  expect(page.response.body).toContain(user.email);
+  expect((await proceed(browser, page, { 'new-password': 'password' })).response.statusCode).toBe(400);
+  const stranger = new TestBrowser(at);
+  await stranger.get('/login');
+  const forged = { form_token: formTokenOf(page.response), 'new-password': PASSWORD };
+  expect((await stranger.post(letter!.link, forged)).statusCode).toBe(400);
+  at.clock.advance(7 * 86_400 - 1);
+  const done = await proceed(browser, page, { 'new-password': PASSWORD });
+  expect(done.url).toBe('https://id.example.test/account');
+  expect(await canSignIn(user.username)).toBe(true);
+  expect(await users.find(at.deps.db, user.sub)).toMatchObject({ email_verified: true });
+  expect((await browser.get(letter!.link)).statusCode).toBe(400);
+  expect((await invite(user.sub)).json()).toEqual({ invited: false, mailed: false });
+  const events = await at.deps.db.selectFrom('audit_events').select('event').where('sub', '=', user.sub).execute();
+  expect(events.map(({ event }) => event).slice(0, 4)).toEqual([
+    'user_created',
+    'invited',
+    'invitation_accepted',
+    'sign_in',
+  ]);
+});
+
+test('fifty at once over two servers set one password', async () => {
+  const user = await anInvitee();
+  const { url } = (await invite(user.sub, { link: true })).json<{ url: string }>();
+  const [one, two] = [new TestBrowser(at), new TestBrowser(other)];
+  const form_token = formTokenOf(await one.get(url));
+  for (const [name, value] of one.cookies) two.cookies.set(name, value);
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) =>
+      (index % 2 === 0 ? one : two).post(url, { form_token, 'new-password': PASSWORD }),
+    ),
+  );
+  expect(answers.filter(({ statusCode }) => statusCode === 303).length).toBeLessThanOrEqual(1);
+  expect(answers.filter(({ statusCode }) => statusCode === 500)).toEqual([]);
+  const accepted = await at.deps.db
+    .selectFrom('audit_events')
+    .selectAll()
+    .where('sub', '=', user.sub)
+    .where('event', '=', 'invitation_accepted')
+    .execute();
+  expect(accepted).toHaveLength(1);
+});
+
+test.each([
+  ['invited again', async (sub: string) => invite(sub)],
+  ['disabled', async (sub: string) => send('POST', `/users/${sub}/disable`, {})],
+  ['deleted', async (sub: string) => send('DELETE', `/users/${sub}`)],
+  ['given a password', async (sub: string) => send('POST', `/users/${sub}/set-password`, {})],
+  ['given another address', async (sub: string) => send('PATCH', `/users/${sub}`, { email: `${sub}@example.test` })],
+  ['late', async () => at.clock.advance(7 * 86_400)],
+])('an invitation ends when the person is %s', async (_what, change) => {
+  const user = await anInvitee();
+  const { url } = (await invite(user.sub, { link: true })).json<{ url: string }>();
+  const browser = new TestBrowser(at);
+  const page = { url, response: await browser.get(url) };
+  expect(page.response.statusCode).toBe(200);
+  const changed = await change(user.sub);
+  expect(changed === undefined || changed.statusCode < 300).toBe(true);
+  expect((await browser.get(url)).statusCode).toBe(400);
+  expect((await proceed(browser, page, { 'new-password': PASSWORD })).response.statusCode).toBe(400);
+  expect(await canSignIn(user.username)).toBe(false);
+});
+
+test('without mail the link has to be asked for', async () => {
+  const silent = await testApp({ config: { SMTP_URL: undefined }, clock: at.clock, database: at.database });
+  const by = await anOperator(silent);
+  const user = await anInvitee();
+  const refused = await by.send('POST', `/users/${user.sub}/invite`, {});
+  expect([refused.statusCode, refused.body]).toEqual([409, expect.stringContaining('ask for the link')]);
+  const shown = (await by.send('POST', `/users/${user.sub}/invite`, { link: true })).json<Record<string, unknown>>();
+  expect(shown).toMatchObject({ invited: true, mailed: false, url: expect.stringContaining('/invitation/') as string });
+  await silent.close();
+});
+
+test('the link of a verification verifies the address it was sent to, once, and signs nobody in', async () => {
+  const user = await aUser(at, { email_verified: false });
+  const verification = () => send('POST', `/users/${user.sub}/send-verification`, {});
+  expect((await verification()).json()).toEqual({ sent: true });
+  const [first] = await lettersTo(at, user.email!);
+  at.clock.advance(1);
+  await verification();
+  const [second] = await lettersTo(at, user.email!);
+  const browser = new TestBrowser(at);
+  expect((await browser.get(first!.link)).statusCode).toBe(400);
+  const page = { url: second!.link, response: await browser.get(second!.link) };
+  expect(await users.find(at.deps.db, user.sub)).toMatchObject({ email_verified: false });
+  const done = await proceed(browser, page, {});
+  expect([done.response.statusCode, done.response.headers.location]).toEqual([200, undefined]);
+  expect(await users.find(at.deps.db, user.sub)).toMatchObject({ email_verified: true });
+  expect((await browser.get('/account')).statusCode).toBe(302);
+  expect((await verification()).json()).toEqual({ sent: false });
+  // Another address is not verified, and the link that went to the former one verifies nothing.
+  await send('PATCH', `/users/${user.sub}`, { email: 'first@example.test' });
+  await verification();
+  const [third] = await lettersTo(at, 'first@example.test');
+  await send('PATCH', `/users/${user.sub}`, { email: 'second@example.test' });
+  expect((await browser.get(third!.link)).statusCode).toBe(400);
+});
