@@ -25,6 +25,7 @@ export const accountPages = {
   passkeys: '/account/passkeys',
   authenticator: '/account/authenticator',
   recovery_codes: '/account/recovery-codes',
+  password: '/account/password',
   sessions: '/account/sessions',
   applications: '/account/applications',
   activity: '/account/activity',
@@ -52,6 +53,7 @@ export const pages = {
   email_confirm: '/account/email/confirm',
   email_undo: '/account/email/undo',
   invitation: '/invitation',
+  password_strength: '/password-strength',
   device: '/device',
   language: '/language',
   device_done: '/device/done',
@@ -65,6 +67,9 @@ export const pages = {
   dev_mail: '/dev/mail',
   dev_theme: '/dev/theme',
 } as const;
+
+/** Where password managers look for the page on which a password is changed. */
+export const WELL_KNOWN_CHANGE_PASSWORD = '/.well-known/change-password';
 
 /** Where the metadata itself is (RFC 8414 §3, OpenID Connect Discovery §4); the first is what our own commands read. */
 export const WELL_KNOWN = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'] as const;

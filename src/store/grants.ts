@@ -245,13 +245,18 @@ export async function revokeWithEvent(
 }
 
 /**
- * Ends what sessions gave, but for grants with offline_access, which outlive them where their client still may have it.
+ * Ends what sessions, or all of a person's, gave, but for grants with offline_access, which outlive them where their client still may have it.
  * Returns how many.
  */
-export const revokeOfSessions = (trx: Trx, sids: readonly string[], why: RevokedFor, now: Date): Promise<number> =>
+export const revokeOfSessions = (
+  trx: Trx,
+  of: readonly string[] | { sub: string },
+  why: RevokedFor,
+  now: Date,
+): Promise<number> =>
   revokeWhere(
     trx,
-    sql`g.sid = any(${sids}::text[]) and not (g.offline and exists (
+    sql`${'sub' in of ? sql`g.sub = ${of.sub}` : sql`g.sid = any(${of}::text[])`} and not (g.offline and exists (
       select from clients c join scopes s on s.name = ${OFFLINE_ACCESS} and s.for_people
       where c.client_id = g.client_id and ${OFFLINE_ACCESS}::text = any(c.scope)))`,
     why,

@@ -213,6 +213,10 @@ export const passwordChangedAt = async (db: Db, sub: string): Promise<Date | und
   (await db.selectFrom('password_credentials').select('changed_at').where('sub', '=', sub).executeTakeFirst())
     ?.changed_at;
 
+/** The hash of somebody's password: whether it is still the same one. */
+export const passwordHashOf = async (db: Db, sub: string): Promise<string | undefined> =>
+  (await db.selectFrom('password_credentials').select('phc').where('sub', '=', sub).executeTakeFirst())?.phc;
+
 /** Takes the password away. False when there was none. */
 export async function removePassword(trx: Trx, sub: string): Promise<boolean> {
   const result = await trx.deleteFrom('password_credentials').where('sub', '=', sub).executeTakeFirst();

@@ -166,6 +166,7 @@ export async function tour(
   await open('account-connections', '/account/connections');
   await open('account-profile', '/account/profile');
   await open('account-activity', '/account/activity');
+  await open('account-password', '/account/password');
   await open('account-sessions', '/account/sessions');
   await open('account-applications', '/account/applications');
   await open('account-data', '/account/data');

@@ -35,6 +35,7 @@ test.each([
   ['login-upstreams', ['username', 'password', 'login-submit', 'upstream-google', 'upstream-work', 'note']],
   ['connect', ['connect-submit', 'connect-later']],
   ['account-connections', ['disconnect-1', 'disconnect-2', 'connect-submit', 'connect-later', 'upstream-work', 'done']],
+  ['account-password', ['current-password', 'new-password', 'end-others', 'password-submit', 'done']],
   ['account-sessions', ['account-logout', 'session-end-s2', 'session-end-s3', 'sessions-end-others', 'done']],
   ['second-factor', ['otp', 'otp-submit', 'use-recovery-code', 'second-factor-cancel']],
   ['second-factor-recovery', ['recovery-code', 'recovery-submit', 'use-authenticator']],

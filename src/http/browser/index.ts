@@ -35,6 +35,7 @@ import { login } from './login.ts';
 import { logo } from './logo.ts';
 import { logout } from './logout.ts';
 import { verify } from './verify.ts';
+import { passwordStrength } from './password-strength.ts';
 import { secondFactor } from './second-factor.ts';
 import { signUp } from './sign-up.ts';
 import { passkeyOffer } from './passkey-offer.ts';
@@ -98,6 +99,7 @@ export async function browser(
     verify,
     upstream,
     invitation,
+    passwordStrength,
   ])
     door(app, context);
   for (const door of Object.values(stepPages)) door(app, context);

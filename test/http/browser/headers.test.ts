@@ -38,6 +38,7 @@ const ways: Readonly<Record<string, () => Promise<LightMyRequestResponse>>> = {
   'account data': () => browser.get('/account/data'),
   'account delete': () => browser.get('/account/delete'),
   'account connections': () => browser.get('/account/connections'),
+  'account password': () => browser.get('/account/password'),
   'account sessions': () => browser.get('/account/sessions'),
   'forgotten password': () => stranger.get('/forgot-password'),
   'link that is over': () => stranger.get('/reset-password/x'),

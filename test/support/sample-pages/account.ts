@@ -8,6 +8,7 @@ import { keepAccountPage } from '../../../src/views/keep-account.ts';
 import { activityPage } from '../../../src/views/account/activity.ts';
 import { profilePage } from '../../../src/views/account/profile.ts';
 import { overviewPage } from '../../../src/views/account/overview.ts';
+import { passwordPage } from '../../../src/views/account/password.ts';
 import { sessionsPage } from '../../../src/views/account/sessions.ts';
 import type { Frame } from '../../../src/views/layout.ts';
 import { hostile } from './frame.ts';
@@ -32,6 +33,16 @@ const session = {
   seen_at: '2025-11-21T07:02:00Z',
 };
 const form = { action: '/account', form_token: 'form-token' };
+
+const password = {
+  ...form,
+  username: 'ada',
+  has_password: true,
+  asks_current: true,
+  end_others: true,
+  min_length: 8,
+  strength_url: '/password-strength',
+};
 
 export const accountSamples = (frame: Frame) => ({
   account: overviewPage({
@@ -73,6 +84,27 @@ export const accountSamples = (frame: Frame) => ({
     logout_url: 'javascript:alert(14)',
     done: hostile,
     sessions: [{ ...session, sid: hostile, program: hostile, system: hostile, network: hostile, seen_at: hostile }],
+  }),
+  'account-password': passwordPage({ ...password, frame: accountFrame(frame, 'password'), done: 'changed' }),
+  'account-password-wrong': passwordPage({
+    ...password,
+    frame: accountFrame(frame, 'password'),
+    problem: 'wrong_current',
+    end_others: false,
+  }),
+  'account-password-guessable': passwordPage({
+    ...password,
+    frame: accountFrame(frame, 'password'),
+    problem: { refusal: 'guessable', score: 1, warning: 'userInputs', min_length: 8 },
+  }),
+  'account-password-hostile': passwordPage({
+    ...password,
+    frame: accountFrame(frame, 'password'),
+    username: hostile,
+    strength_url: hostile,
+    has_password: false,
+    asks_current: false,
+    done: hostile,
   }),
   'account-applications': applicationsPage({
     ...form,

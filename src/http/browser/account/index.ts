@@ -13,6 +13,7 @@ import { connections } from './connections.ts';
 import { overview } from './overview.ts';
 import { profile } from './profile.ts';
 import { recoveryCodes } from './recovery-codes.ts';
+import { password } from './password.ts';
 import { sessions } from './sessions.ts';
 
 /** The door of each page. */
@@ -24,6 +25,7 @@ const doors: Record<AccountPageName, (app: FastifyInstance, context: Context) =>
   authenticator,
   recovery_codes: recoveryCodes,
   connections,
+  password,
   sessions,
   applications,
   activity,
