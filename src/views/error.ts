@@ -37,8 +37,8 @@ export function errorPage(props: ErrorPageProps): Html {
     body: html`
       ${link && html`<div class="actions">${onwardControl(frame, link)}</div>`}
       <section class="small">
-        <code class="tag" id="error" dir="ltr">${error}</code>
-        <p class="muted" id="error_description" lang="en" dir="ltr">${error_description}</p>
+        <code class="tag" dir="ltr" id="error">${error}</code>
+        <p class="muted" lang="en" dir="ltr" id="error_description">${error_description}</p>
       </section>
       <details${frame.dev === true && html` open`}>
         <summary>${t.developers}</summary>
