@@ -174,7 +174,7 @@ export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env):
   if (rest.SMTP_URL !== undefined && rest.MAIL_FROM === undefined && !wrong.has('MAIL_FROM')) {
     problems.push('MAIL_FROM is not set: the address that mail comes from, e.g. Example <id@example.com>');
   }
-  for (const name of ['SELF_REGISTRATION'] as const) {
+  for (const name of ['SELF_REGISTRATION', 'EMAIL_SIGN_IN'] as const) {
     if (mode === 'serve' && rest[name] === 'on' && rest.SMTP_URL === undefined && !wrong.has('SMTP_URL'))
       problems.push(`${name} is on, and SMTP_URL is not set: addresses are verified by mail`);
   }

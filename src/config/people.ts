@@ -20,6 +20,7 @@ export const people = {
     .refine((domains) => domains.every(isDomain), 'must be domains between commas: example.com,example.org')
     .transform((domains) => domains.map((domain) => domainNamed(domain)!))
     .default([]),
+  EMAIL_SIGN_IN: z.enum(['off', 'on']).default('off'),
   LOGIN_RATE_LIMIT: seconds(0, 1_000_000, 60),
   SECOND_FACTOR: z.enum(['off', 'optional', 'required']).default('optional'),
   PROFILE_CLAIMS: list

@@ -2,7 +2,7 @@
 
 /** Events on the way to an account. Nobody's yet, of which the address is not kept: it may be anybody's. */
 export type RegistrationEvent =
-  | { event: 'registration_asked'; sub: null; detail: Record<string, never> }
+  | { event: 'registration_asked' | 'email_sign_in_asked'; sub: null; detail: Record<string, never> }
   | { event: 'registered'; sub: string; detail: { via: 'code' | 'link' | 'link elsewhere' } }
   | { event: 'verification_sent' | 'address_verified' | 'invitation_accepted'; sub: string }
   | { event: 'invited'; sub: string; detail: { mailed: boolean; link_shown: boolean } };

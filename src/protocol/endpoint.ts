@@ -48,6 +48,8 @@ export const pages = {
   account: accountPages.overview,
   forgot_password: '/forgot-password',
   reset_password: '/reset-password',
+  login_email: '/login/email',
+  login_link: '/login/link',
   signup: '/signup',
   verify: '/verify',
   email_confirm: '/account/email/confirm',

@@ -2,6 +2,7 @@
 import type { Deps } from '../deps.ts';
 import { answerAddress } from './email-change.ts';
 import { answerReset } from './recovery.ts';
+import { answerSignIn } from './email-sign-in.ts';
 import { answerSignUp } from './registration.ts';
 import type { Answer } from '../mail/requests.ts';
 
@@ -10,5 +11,6 @@ export type AnswerNeeds = Pick<Deps, 'config' | 'db' | 'secrets' | 'random' | 'c
 export const mailAnswers: Readonly<Record<string, Answer<AnswerNeeds>>> = {
   'reset-password': answerReset,
   'sign-up': answerSignUp,
+  'sign-in': answerSignIn,
   'change-email': answerAddress,
 };

@@ -6,6 +6,7 @@ import { frameSentences } from './sentences/frame.ts';
 import { loginSentences } from './sentences/login.ts';
 import { recoverySentences } from './sentences/recovery.ts';
 import { passkeyButton, passkeyForm, usePasskeys, type PasskeyFormProps } from './passkey.ts';
+import { emailSignInSentences } from './sentences/email-sign-in.ts';
 import { signUpSentences } from './sentences/sign-up.ts';
 import { revealPassword, sendOnce } from './script.ts';
 import { upstreamForm, type UpstreamView } from './upstream.ts';
@@ -32,6 +33,8 @@ export type LoginPageProps = {
   forgot_url?: string | undefined;
   /** Where somebody makes an account. */
   signup_url?: string | undefined;
+  /** Where somebody signs in by mail. */
+  email_url?: string | undefined;
   cancel: boolean;
   /** Why it is asked again, as a sentence. */
   reason?: string | undefined;
@@ -120,6 +123,10 @@ export function loginPage(props: LoginPageProps): Html {
           }
         </div>
       </form>
+      ${
+        props.email_url !== undefined &&
+        html`<p><a id="email-signin" href="${props.email_url}">${emailSignInSentences(frame.lang).title}</a></p>`
+      }
       ${
         props.signup_url !== undefined &&
         html`<p><a id="signup" href="${props.signup_url}">${signUpSentences(frame.lang).title}</a></p>`

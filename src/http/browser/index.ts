@@ -27,6 +27,7 @@ import { emailLinks } from './email-links.ts';
 import { sendErrorPage } from './error-page.ts';
 import { forgotPassword } from './forgot-password.ts';
 import { initiate } from './initiate.ts';
+import { emailSignIn } from './email-sign-in.ts';
 import { invitation } from './invitation.ts';
 import { interaction } from './interaction.ts';
 import { language } from './language.ts';
@@ -100,6 +101,7 @@ export async function browser(
     upstream,
     invitation,
     passwordStrength,
+    emailSignIn,
   ])
     door(app, context);
   for (const door of Object.values(stepPages)) door(app, context);

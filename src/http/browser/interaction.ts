@@ -35,6 +35,8 @@ export function interaction(app: FastifyInstance, context: Context): void {
  */
 interface StepDoor {
   options?: RouteShorthandOptions;
+  /** A path below that of the step, where its page has another beside it. */
+  below?: string;
   /** Shows the page, if the interaction is there. */
   show(page: OpenedPage, request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
   /** Takes what the person did; the form is of this page, in this browser, for this person. */
@@ -46,9 +48,9 @@ export function stepDoor(
   app: FastifyInstance,
   context: Context,
   step: PageStep,
-  { options = {}, show, take }: StepDoor,
+  { options = {}, below = '', show, take }: StepDoor,
 ): void {
-  route(app, interactionPath(':id', step), {
+  route(app, interactionPath(':id', step) + below, {
     options,
     async GET(request, reply) {
       const page = await openInteraction(context, request, reply);

@@ -25,6 +25,7 @@ import { forgotUrl } from './forgot-password.ts';
 import { formToken, isFromBrowser, requireFormToken, requireSameOrigin } from './forgery.ts';
 import { stepDoor, stepForm, SWITCH, switchUrl, type OpenedPage } from './interaction.ts';
 import { bringsPasskey, passkeyCredentials, passkeyProps } from './passkey.ts';
+import { emailSignInUrl } from './email-sign-in.ts';
 import { signUpUrl } from './sign-up.ts';
 import { personView, sessionsOf, setCookies } from './signed-in.ts';
 import { leaveFor, offeredUpstreams, outcomeIn, outcomeText, type OfferedUpstreams } from './upstream.ts';
@@ -51,6 +52,7 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
       switch_url: switchUrl(context, page.opened),
       forgot_url: forgotUrl(context, page.opened.id),
       signup_url: fixed ? undefined : signUpUrl(context, page.opened.id),
+      email_url: fixed ? undefined : emailSignInUrl(context, page.opened.id),
       cancel: true,
       passkey: await passkeyProps(deps, challengeOf(page), fixed, problem?.refusal),
       upstreams: await offeredUpstreams(context),
@@ -129,6 +131,7 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       reason: fixed && 'fresh',
       forgot_url: forgotUrl(context),
       signup_url: fixed ? undefined : signUpUrl(context),
+      email_url: fixed ? undefined : emailSignInUrl(context),
       cancel: false,
       passkey: await passkeyProps(deps, challengeOf(browser), fixed, problem?.refusal),
       upstreams: await offeredUpstreams(context),

@@ -3,6 +3,7 @@ import type { Html } from '../../../src/views/html.ts';
 import type { Frame } from '../../../src/views/layout.ts';
 import { confirmAddressPage, mailCodePage, mailNotePage } from '../../../src/views/mail-code.ts';
 import { invitationPage } from '../../../src/views/invitation.ts';
+import { emailSignInPage, signInLinkPage } from '../../../src/views/email-sign-in.ts';
 import { signUpPage } from '../../../src/views/sign-up.ts';
 import { hostile } from './frame.ts';
 
@@ -27,6 +28,16 @@ export const registrationSamples = (frame: Frame): Record<string, Html> => ({
   invitation: invitationPage({ frame, ...confirm }),
   'invitation-problem': invitationPage({ frame, ...confirm, problem: 'common', request_id: 'r-1' }),
   'invitation-hostile': invitationPage({ frame, ...confirm, email: hostile }),
+  'email-sign-in': emailSignInPage({ frame, ...form, email: '', login_url: '/login' }),
+  'email-sign-in-problem': emailSignInPage({
+    frame,
+    ...form,
+    email: hostile,
+    login_url: '/login',
+    problem: 'bad_email',
+  }),
+  'sign-in-link': signInLinkPage({ frame, ...form, here: true }),
+  'sign-in-link-elsewhere': signInLinkPage({ frame, ...form, here: false }),
   'mail-confirmed': mailNotePage({ frame, note: 'confirmed', next_url: '/login' }),
   'mail-stale': mailNotePage({ frame, note: 'stale', next_url: '/signup' }),
 });
