@@ -12,6 +12,7 @@ import { answerNow, consentKey, situationOf, claimAnswer, type Needs, type Outco
 import { finishDevice } from './device.ts';
 import { offerTo } from './passkey-offer.ts';
 import { nextStep, signedInMeanwhile, type Situation, type Step } from './next-step.ts';
+import { grantLife } from '../tokens/terms.ts';
 import { RefusedAtTarget } from './request.ts';
 import { respond } from './response-modes.ts';
 import { deliverRefusal } from './unapproved.ts';
@@ -146,6 +147,10 @@ export async function signInAgain(deps: Needs, { row, now, session }: Opened): P
 export async function cancel(deps: Needs, { row }: Opened): Promise<void> {
   await interactions.record(deps.db, row, { refused_error: 'access_denied' });
 }
+
+/** For how many seconds at most a client keeps what it is allowed: as long as it can refresh, or as its access token lives. */
+export const accessLasts = (deps: Needs, { client, request }: Opened): Promise<number> =>
+  grantLife(deps, client, request.resource, 0);
 
 /** The person answered the consent page. A consent is remembered per person, client and resource. */
 export async function decideConsent(deps: Needs, opened: Opened, approved: boolean, by: Requester): Promise<void> {

@@ -44,7 +44,13 @@ export type AuditEvent =
       sub: string;
       detail: { sessions_ended: number; grants_revoked: number; consents_withdrawn: number };
     }
-  | { event: 'consent_withdrawn'; sub: string; client_id: string; detail: { grants_revoked: number } }
+  | {
+      event: 'consent_withdrawn';
+      sub: string;
+      client_id: string;
+      /** With `scope`, that alone was taken back. */
+      detail: { grants_revoked: number; scope?: readonly string[] };
+    }
   | {
       event: 'consent' | 'consent_denied';
       sub: string;

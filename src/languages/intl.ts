@@ -80,6 +80,15 @@ export function agoIn(language: Language, moment: Moment, now: Moment): string {
   return format.format(unit === 'second' ? 0 : Math.trunc(seconds / length), unit);
 }
 
+const DAY = 86_400;
+
+/** How long something lasts: “7 days”, “10 minutes”. */
+export function durationIn(language: Language, seconds: number): string {
+  const [unit, amount] = seconds >= 2 * DAY ? (['day', seconds / DAY] as const) : (['minute', seconds / 60] as const);
+  const make = () => new Intl.NumberFormat(localeOf(language), { style: 'unit', unit, unitDisplay: 'long' });
+  return keep(`duration ${unit}`, language, make).format(Math.max(1, Math.round(amount)));
+}
+
 /** Things as a list, “a, b and c”; what is no text, such as markup, keeps its place in it. */
 export function listIn<T>(language: Language, items: readonly T[]): ReadonlyArray<string | T> {
   const format = keep('list', language, () => new Intl.ListFormat(localeOf(language), { type: 'conjunction' }));

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import type { Deps } from '../deps.ts';
 import { pages } from '../protocol/endpoint.ts';
 import { headerText } from '../protocol/mailbox.ts';
-import { DAY } from '../protocol/numeric-date.ts';
 import { escapeHtml, fill, type Values } from './fill.ts';
-import { dateIn, momentIn } from '../languages/intl.ts';
+import { dateIn, durationIn, momentIn } from '../languages/intl.ts';
 import { directionOf, type Language } from '../languages/index.ts';
 import { sentences } from './sentences.ts';
 import { templates, type MailProps, type TemplateName } from './templates.ts';
@@ -107,16 +106,6 @@ const isName = (text: string | undefined): boolean =>
 /** Sentences have single braces. */
 const fillWords = (sentence: string, words: Values): string =>
   sentence.replaceAll(/\{(\w+)\}/g, (_place, name: string) => String(words[name] ?? ''));
-
-function durationIn(lang: Language, seconds: number): string {
-  const [unit, amount] = seconds >= 2 * DAY ? (['day', seconds / DAY] as const) : (['minute', seconds / 60] as const);
-  const rounded = Math.max(1, Math.round(amount));
-  return new Intl.NumberFormat(lang === 'ar' ? 'ar-u-nu-latn' : lang, {
-    style: 'unit',
-    unit,
-    unitDisplay: 'long',
-  }).format(rounded);
-}
 
 /** The file that fits best: of this mail in this language, of this mail, the operator's layout, ours. */
 async function templateFor(

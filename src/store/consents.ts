@@ -118,6 +118,33 @@ export async function withdraw(trx: Trx, sub: string, client_id: string, now: Da
   return rows[0]!;
 }
 
+/**
+ * Takes one scope out of what a person agreed to with a client, and revokes the grants that have it, in one statement. Claims
+ * that were agreed to by name go too: they may say what the scope would have said.
+ */
+export async function narrow(
+  trx: Trx,
+  { sub, client_id, scope }: { sub: string; client_id: string; scope: string },
+  now: Date,
+): Promise<Withdrawn> {
+  const { rows } = await sql<Withdrawn>`
+    with narrowed as (
+      update consents set scope = array_remove(scope, ${scope}), claims = '{}'
+      where sub = ${sub} and client_id = ${client_id} and scope @> array[${scope}::text] returning 1
+    ), held as (
+      select expires_bucket, grant_id from grants g
+      where sub = ${sub} and client_id = ${client_id} and ${asSql(NOT_REVOKED)}
+        and (g.scope @> array[${scope}::text] or g.requested_claims is not null) and exists (select from narrowed) ${IN_ORDER}
+    ), revoked as (
+      update grants g set revoked_at = ${now}, revoked_for = 'consent_withdrawn' from held
+      where g.expires_bucket = held.expires_bucket and g.grant_id = held.grant_id returning 1
+    )
+    select (select count(*) from narrowed)::int as consents, (select count(*) from revoked)::int as grants`.execute(
+    trx,
+  );
+  return rows[0]!;
+}
+
 /** Forgets everything that a person agreed to; returns with how many clients. Their grants end by their own verb. */
 export async function removeAllOf(trx: Trx, sub: string): Promise<number> {
   const rows = await trx.deleteFrom('consents').where('sub', '=', sub).returning('client_id').execute();

@@ -68,6 +68,29 @@ export async function withdrawConsent(
   return true;
 }
 
+/**
+ * Takes one scope back from what a person agreed to with a client, and ends the grants that have it: the client is to ask for it
+ * again. False when it was not agreed to.
+ */
+export async function narrowConsent(
+  trx: Trx,
+  agreed: { sub: string; client_id: string; scope: string },
+  by: Actor,
+  now: Date,
+): Promise<boolean> {
+  const { sub, client_id, scope } = agreed;
+  await sessions.lockAllOf(trx, sub);
+  const { consents: narrowed, grants: grants_revoked } = await consents.narrow(trx, agreed, now);
+  if (narrowed === 0) return false;
+  await record(
+    trx,
+    { event: 'consent_withdrawn', sub, client_id, detail: { grants_revoked, scope: [scope] } },
+    by,
+    now,
+  );
+  return true;
+}
+
 /** Revokes one grant, if it is this person's where one is named. False when there is no live one. */
 export async function revokeGrant(
   trx: Trx,

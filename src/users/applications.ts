@@ -4,7 +4,7 @@ import type { Actor } from '../events/index.ts';
 import * as consents from '../store/consents.ts';
 import * as grants from '../store/grants.ts';
 import { transact } from '../store/postgres/db.ts';
-import { withdrawConsent } from './access.ts';
+import { narrowConsent, withdrawConsent } from './access.ts';
 
 /** An application as its person sees it. */
 export interface Application {
@@ -13,6 +13,8 @@ export interface Application {
   client_name: string;
   /** What it may do: what was agreed to, and what it was given without being asked for (`skip_consent`). */
   scope: string[];
+  /** The part of it that the person agreed to, and can take back alone. */
+  agreed: string[];
   resource: string[];
   /** It may come back while nobody is there. */
   offline_access: boolean;
@@ -36,6 +38,7 @@ export async function applicationsOf({ db }: Pick<Deps, 'db'>, sub: string, now:
       client_id,
       client_name: client_name ?? client_id,
       scope,
+      agreed: [],
       resource,
       offline_access: offline,
       has_access: true,
@@ -50,6 +53,7 @@ export async function applicationsOf({ db }: Pick<Deps, 'db'>, sub: string, now:
       client_id,
       client_name: client_name ?? client_id,
       scope: union(present?.scope ?? [], ...entries.map(({ scope }) => scope)),
+      agreed: union(...entries.map(({ scope }) => scope)),
       resource: union(present?.resource ?? [], ...entries.map(({ resource }) => resource.split(' ').filter(Boolean))),
       offline_access: present?.offline_access ?? false,
       has_access: present !== undefined,
@@ -70,3 +74,11 @@ export const disconnectApplication = (
   by: Actor,
   now: Date,
 ): Promise<boolean> => transact(db, (trx) => withdrawConsent(trx, sub, client_id, by, now));
+
+/** Takes one thing back that an application may do, and with it the grants that have it; the rest stays agreed to. */
+export const narrowApplication = (
+  { db }: Pick<Deps, 'db'>,
+  agreed: { sub: string; client_id: string; scope: string },
+  by: Actor,
+  now: Date,
+): Promise<boolean> => transact(db, (trx) => narrowConsent(trx, agreed, by, now));

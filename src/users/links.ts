@@ -14,7 +14,8 @@ export type { PersonLink } from '../store/person-links.ts';
 export const PURPOSES = {
   'reset-password': 3600,
   'verify-email': 3600,
-  'sign-in': 900,
+  // OWASP ASVS 6.5.5: what signs somebody in by another way than their browser is good for ten minutes at most.
+  'sign-in': 600,
   'change-email': 3600,
   'undo-email': 7 * DAY,
   invitation: 7 * DAY,

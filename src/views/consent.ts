@@ -1,4 +1,4 @@
-import { listIn } from '../languages/intl.ts';
+import { durationIn, listIn } from '../languages/intl.ts';
 import { clientName, namedClient, plain, who, type ClientView, type PersonView } from './client.ts';
 import { hidden } from './form.ts';
 import { html, type Html } from './html.ts';
@@ -32,6 +32,8 @@ export type ConsentPageProps = {
   user_code?: string | undefined;
   resource?: readonly string[] | undefined;
   scopes: readonly ScopeView[];
+  /** For how many seconds at most the application keeps what it is allowed. */
+  lasts: number;
 };
 
 /** In the order of the page; each is called what its name says in the catalogue. */
@@ -42,9 +44,22 @@ const groups: readonly { group: ScopeGroup; icon: Html }[] = [
 ];
 
 export function consentPage(props: ConsentPageProps): Html {
-  const { frame, action, form_token, client, person, switch_url, redirect_origin, resource = [], scopes } = props;
+  const {
+    frame,
+    action,
+    form_token,
+    client,
+    person,
+    switch_url,
+    redirect_origin,
+    resource = [],
+    scopes,
+    lasts,
+  } = props;
   const t = consentSentences(frame.lang);
   // Marking everything marks nothing: the first time, all of it is new.
+  const time = durationIn(frame.lang, lasts);
+  const offline = scopes.some(({ group }) => group === 'offline');
   const marked = scopes.some((scope) => !scope.is_new);
 
   return page(frame, {
@@ -70,6 +85,7 @@ export function consentPage(props: ConsentPageProps): Html {
         );
       })}
       <section>
+        <p class="small muted" id="lasts">${offline ? t.lasts_offline({ time }) : t.lasts({ time })}</p>
         ${
           props.user_code === undefined
             ? html`<p class="small muted">${t.sent_back({ place: html`<b>${redirect_origin}</b>` })}</p>`

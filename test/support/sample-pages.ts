@@ -88,6 +88,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
     person: ada,
     switch_url: '/interaction/1/select-account',
     redirect_origin: 'https://notes.example.test',
+    lasts: 2_592_000,
     scopes: [
       {
         name: 'openid',

@@ -112,6 +112,24 @@ test('consent shows the raw name of an unknown scope, and marks as new only what
   expect(markup('consent-first')).not.toContain('class="new"');
 });
 
+test('ASVS 7.4.4: every page of the account has a way to sign out', () => {
+  const names = Object.keys(pages).filter(
+    (name) =>
+      name.startsWith('account') &&
+      !name.endsWith('-hostile') &&
+      /<nav class="menu"|id="account-another"/.test(markup(name)),
+  );
+  expect(names.length).toBeGreaterThan(15);
+  for (const name of names) expect(markup(name).split('id="account-logout" href="'), name).toHaveLength(2);
+});
+
+test('ASVS 10.7.2: consent says for how long access lasts, and whether beyond the sign-out', () => {
+  expect(markup('consent')).toContain('It keeps access for at most 30 days, also after you sign out');
+  const about = { frame, action: '/', form_token: 't', person: { name: 'Ada' }, switch_url: '/', scopes: [] };
+  const page = consentPage({ ...about, client: notes, redirect_origin: 'https://a.test', lasts: 600 });
+  expect(String(page)).toContain('It keeps access for at most 10 minutes, or until you sign out');
+});
+
 test('consent leaves out a group without scopes', () => {
   expect(markup('consent')).toContain('Keep access when you are away');
   expect(markup('consent-first')).not.toContain('Keep access when you are away');
@@ -175,7 +193,7 @@ test('a name is one line, without control and direction characters, and not long
 test('a name of nothing gives way to the client_id', () => {
   const props = { frame, action: '/', form_token: 't', person: { name: 'Ada' }, switch_url: '/', scopes: [] };
   const client = { client_id: 'c-1', client_name: '\u202E \n' };
-  const page = consentPage({ ...props, client, redirect_origin: 'https://a.test' });
+  const page = consentPage({ ...props, client, redirect_origin: 'https://a.test', lasts: 600 });
   expect(title(String(page))).toBe('Allow access for c-1');
 });
 

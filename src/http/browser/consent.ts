@@ -1,6 +1,6 @@
 /** /interaction/{id}/consent: the person sees who asks for what, and where the answer goes. */
 import type { FastifyInstance } from 'fastify';
-import { decideConsent } from '../../authorize/interaction.ts';
+import { accessLasts, decideConsent } from '../../authorize/interaction.ts';
 import type { Language } from '../../languages/index.ts';
 import { textOf } from '../../protocol/parameters.ts';
 import { isIdentityScope, OFFLINE_ACCESS } from '../../protocol/scope.ts';
@@ -35,6 +35,7 @@ export function consent(app: FastifyInstance, context: Context): void {
           group: 'identity',
           is_new: !opened.remembered.claims.includes(name),
         }));
+      const lasts = await accessLasts(deps, opened);
       sendPage(context, reply, (frame) =>
         consentPage({
           frame,
@@ -45,6 +46,7 @@ export function consent(app: FastifyInstance, context: Context): void {
           redirect_origin: opened.request.user_code === undefined ? placeOf(opened.request.redirect_uri) : '',
           user_code: opened.request.user_code,
           resource: opened.request.resource,
+          lasts,
           scopes: [...scopesIn(frame.lang), ...claimsIn(frame.lang)],
         }),
       );

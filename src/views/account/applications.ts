@@ -8,9 +8,15 @@ import { accountPage, type AccountFrame } from './frame.ts';
 export type ApplicationView = {
   client: ClientView;
   /** What it may do: sentences out of the scopes table, and raw names where there is none. */
-  scopes: ReadonlyArray<{ name: string; description: string | null }>;
+  scopes: ReadonlyArray<{
+    name: string;
+    description: string | null;
+    /** The person agreed to it, and can take it back alone. */
+    agreed: boolean;
+  }>;
   resource: readonly string[];
   offline_access: boolean;
+  offline_agreed: boolean;
   has_access: boolean;
   since: Date | string;
   last_used: Date | string | null;
@@ -28,7 +34,9 @@ export function applicationsPage({ frame, action, form_token, applications, done
   const t = applicationsSentences(frame.lang);
   return accountPage(frame, {
     name: 'applications',
-    done: ({ revoked: t.done_revoked, gone: t.done_gone } as Record<string, string>)[done ?? ''],
+    done: ({ revoked: t.done_revoked, narrowed: t.done_narrowed, gone: t.done_gone } as Record<string, string>)[
+      done ?? ''
+    ],
     body:
       applications.length === 0
         ? html`<p class="muted" id="applications-none">${t.empty}</p>`
@@ -43,15 +51,28 @@ export function applicationsPage({ frame, action, form_token, applications, done
 
 function item(application: ApplicationView, frame: AccountFrame): Html {
   const t = applicationsSentences(frame.lang);
-  const { client, scopes, resource, offline_access, has_access, since, last_used } = application;
+  const { client, scopes, resource, offline_access, offline_agreed, has_access, since, last_used } = application;
+  const takeBack = (scope: string, said: string | Html): Html =>
+    html`<button
+      class="button"
+      id="application-narrow-${client.client_id}-${scope}"
+      name="narrow"
+      value="${client.client_id} ${scope}"
+    >
+      ${t.narrow}<span class="hush">: ${said}</span>
+    </button>`;
   return html`<li>
     <h2><bdi>${clientName(client)}</bdi></h2>
     ${client.client_host !== undefined && html`<p class="small muted"><bdi>${plain(client.client_host)}</bdi></p>`}
     ${client.registered_by === 'self' && html`<p class="note small">${t.self_registered}</p>`}
     <h3>${t.may}</h3>
     <ul>
-      ${scopes.map(({ name, description }) => html`<li>${description ?? html`<code class="tag">${plain(name)}</code>`}</li>`)}
-      ${scopes.length === 0 && html`<li>${t.nothing}</li>`} ${offline_access && html`<li>${t.offline}</li>`}
+      ${scopes.map(({ name, description, agreed }) => {
+        const said = description ?? html`<code class="tag">${plain(name)}</code>`;
+        return html`<li>${said} ${agreed && takeBack(name, said)}</li>`;
+      })}
+      ${scopes.length === 0 && html`<li>${t.nothing}</li>`}
+      ${(offline_access || offline_agreed) && html`<li>${t.offline} ${offline_agreed && takeBack('offline_access', t.offline)}</li>`}
     </ul>
     ${
       resource.length > 0 &&

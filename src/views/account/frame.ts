@@ -3,6 +3,7 @@ import { html, type Html } from '../html.ts';
 import { page, type Frame, type Parts } from '../layout.ts';
 import { titled } from '../form.ts';
 import { accountSentences } from '../sentences/account.ts';
+import { overviewSentences } from '../sentences/overview.ts';
 import { accountStyle } from './style.ts';
 
 /** The pages: each has two sentences, what it is called and what it is for (`accountSentences`). */
@@ -12,7 +13,7 @@ export type AccountPageKey = { [K in keyof Said]: `${K}_is` extends keyof Said ?
 /** A page of the account that one can go to. */
 export type Way = { name: AccountPageKey; href: string; current: boolean };
 
-export type AccountFrame = Frame & { ways: readonly Way[] };
+export type AccountFrame = Frame & { ways: readonly Way[]; logout_url: string };
 
 /** What a page is called. */
 export const titleOf = ({ lang }: Frame, name: AccountPageKey): string => accountSentences(lang)[name];
@@ -33,7 +34,7 @@ export function accountPage(frame: AccountFrame, { name, problem, done, body, ..
     heading: title,
     ...parts,
     style: accountStyle,
-    body: html`${name !== 'overview' && menu(frame)}
+    body: html`${name !== 'overview' && menu(frame, name)}
     ${done !== undefined && html`<p class="note" id="done" role="status">${done}</p>`} ${body}`,
   });
 }
@@ -58,8 +59,11 @@ export const waysOn = ({ ways, lang }: AccountFrame): Html | false =>
     </ul>
   </nav>`;
 
+/** Pages where signing out stands among what they are about. */
+const SIGNS_OUT: readonly AccountPageKey[] = ['overview', 'sessions'];
+
 /** The same on a page of its own: folded, so that at 320 px what the page is about comes first. */
-const menu = ({ ways, lang }: AccountFrame): Html =>
+const menu = ({ ways, lang, logout_url }: AccountFrame, name: AccountPageKey): Html =>
   html`<nav class="menu" aria-label="${accountSentences(lang).navigation}">
     <details>
       <summary>${accountSentences(lang).menu}</summary>
@@ -74,4 +78,5 @@ const menu = ({ ways, lang }: AccountFrame): Html =>
         )}
       </ul>
     </details>
+    ${!SIGNS_OUT.includes(name) && html`<a class="leave" id="account-logout" href="${logout_url}">${overviewSentences(lang).sign_out}</a>`}
   </nav>`;

@@ -7,6 +7,7 @@ const css = `
 .menu{margin-bottom:1.5rem}.menu details{border:1px solid var(--line);border-radius:.5rem;background:var(--soft)}
 .menu summary{padding:.625rem 1rem}
 .menu a{display:block;min-height:2.75rem;padding:.625rem 1rem;border-top:1px solid var(--line)}
+.menu a.leave{border:0;text-align:end}
 .menu a[aria-current]{font-weight:650;color:var(--ink);text-decoration:none}
 .things>li{padding:1.125rem 0;border-top:1px solid var(--line)}.things>li:first-child{border-top:0;padding-top:0}
 .things h2{margin-bottom:.25rem}.things form{margin-top:.75rem}

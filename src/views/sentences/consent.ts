@@ -13,6 +13,9 @@ export const consentSentences = catalogue(
     sent_back: 'You will be sent back to {place}, whether you allow this or not.',
     device:
       'A device showing {code} asks for this. Only allow it if you started this yourself, on a device you own and have before you.',
+    lasts: 'It keeps access for at most {time}, or until you sign out or take it back in your account.',
+    lasts_offline:
+      'It keeps access for at most {time}, also after you sign out, or until you take it back in your account.',
     deny: 'Deny',
     allow: 'Allow',
     new: 'New',
@@ -30,6 +33,9 @@ export const consentSentences = catalogue(
       sent_back: 'Danach geht es zurück zu {place}, ob Sie zustimmen oder nicht.',
       device:
         'Ein Gerät, das {code} anzeigt, bittet darum. Erlauben Sie es nur, wenn Sie es selbst gestartet haben, auf einem Gerät, das Ihnen gehört und vor Ihnen steht.',
+      lasts: 'Zugriff besteht höchstens {time}, oder bis Sie sich abmelden oder ihn in Ihrem Konto zurücknehmen.',
+      lasts_offline:
+        'Zugriff besteht höchstens {time}, auch nach Ihrer Abmeldung, oder bis Sie ihn in Ihrem Konto zurücknehmen.',
       deny: 'Ablehnen',
       allow: 'Erlauben',
       new: 'Neu',
@@ -46,6 +52,9 @@ export const consentSentences = catalogue(
       sent_back: 'Vous reviendrez ensuite à {place}, que vous autorisiez l’accès ou non.',
       device:
         'Un appareil affichant {code} demande cet accès. Ne l’autorisez que si vous êtes à l’origine de la demande, sur un appareil qui vous appartient et que vous avez devant vous.',
+      lasts: 'L’accès dure au plus {time}, ou jusqu’à ce que vous vous déconnectiez ou le retiriez dans votre compte.',
+      lasts_offline:
+        'L’accès dure au plus {time}, même après votre déconnexion, ou jusqu’à ce que vous le retiriez dans votre compte.',
       deny: 'Refuser',
       allow: 'Autoriser',
       new: 'Nouveau',
@@ -62,6 +71,9 @@ export const consentSentences = catalogue(
       sent_back: 'Después volverá a {place}, tanto si lo permite como si no.',
       device:
         'Lo pide un dispositivo que muestra {code}. Permítalo solo si lo ha iniciado usted, en un dispositivo que es suyo y que tiene delante.',
+      lasts: 'El acceso dura como máximo {time}, o hasta que cierre la sesión o lo retire en su cuenta.',
+      lasts_offline:
+        'El acceso dura como máximo {time}, también después de cerrar la sesión, o hasta que lo retire en su cuenta.',
       deny: 'Denegar',
       allow: 'Permitir',
       new: 'Nuevo',
@@ -78,6 +90,8 @@ export const consentSentences = catalogue(
       sent_back: 'Depois você voltará para {place}, permitindo ou não.',
       device:
         'Um dispositivo que mostra {code} pede isto. Permita apenas se você mesmo iniciou o pedido, em um dispositivo seu que está à sua frente.',
+      lasts: 'O acesso dura no máximo {time}, ou até você sair ou retirá-lo na sua conta.',
+      lasts_offline: 'O acesso dura no máximo {time}, mesmo depois de você sair, ou até retirá-lo na sua conta.',
       deny: 'Negar',
       allow: 'Permitir',
       new: 'Novo',
@@ -94,6 +108,8 @@ export const consentSentences = catalogue(
       sent_back: 'Następnie wrócisz do {place}, niezależnie od tego, czy wyrazisz zgodę.',
       device:
         'Prosi o to urządzenie, które pokazuje {code}. Zezwól tylko wtedy, gdy to Twoje działanie, na Twoim urządzeniu, które masz przed sobą.',
+      lasts: 'Dostęp trwa najwyżej {time}, albo do wylogowania lub cofnięcia go na Twoim koncie.',
+      lasts_offline: 'Dostęp trwa najwyżej {time}, także po wylogowaniu, albo do cofnięcia go na Twoim koncie.',
       deny: 'Odmów',
       allow: 'Zezwól',
       new: 'Nowe',
@@ -110,6 +126,8 @@ export const consentSentences = catalogue(
       sent_back: '許可してもしなくても、{place} に戻ります。',
       device:
         '{code} を表示しているデバイスからの要求です。お手元にあるご自身のデバイスで、ご自身で開始した場合にのみ許可してください。',
+      lasts: 'アクセスは最長で {time} 続きます。ログアウトするか、アカウントで取り消すと終了します。',
+      lasts_offline: 'アクセスはログアウト後も含めて最長で {time} 続きます。アカウントで取り消すと終了します。',
       deny: '拒否',
       allow: '許可',
       new: '新規',
@@ -124,6 +142,8 @@ export const consentSentences = catalogue(
       at: '位于 {places}',
       sent_back: '无论您是否允许，之后都会返回 {place}。',
       device: '显示 {code} 的设备请求此权限。仅当这是您本人在您面前、属于您的设备上发起的，才予以允许。',
+      lasts: '访问权限最长保留{time}，或到您退出登录、在您的帐户中收回为止。',
+      lasts_offline: '访问权限最长保留{time}，退出登录后仍然有效，或到您在帐户中收回为止。',
       deny: '拒绝',
       allow: '允许',
       new: '新增',
@@ -138,6 +158,8 @@ export const consentSentences = catalogue(
       at: 'في {places}',
       sent_back: 'ستعود بعد ذلك إلى {place}، سواء سمحت بهذا أم لا.',
       device: 'يطلب هذا جهاز يعرض {code}. اسمح به فقط إذا بدأت ذلك بنفسك، على جهاز تملكه وهو أمامك.',
+      lasts: 'يستمر الوصول {time} على الأكثر، أو حتى تسجّل الخروج أو تسحبه من حسابك.',
+      lasts_offline: 'يستمر الوصول {time} على الأكثر، حتى بعد تسجيل خروجك، أو إلى أن تسحبه من حسابك.',
       deny: 'رفض',
       allow: 'سماح',
       new: 'جديد',

@@ -142,6 +142,60 @@ test('/account/applications says what each may do, and takes it back with every 
   expect((await browser.get('/account/applications')).body).not.toContain('Diary');
 });
 
+test('ASVS 10.7.3: one thing that an application may do is taken back alone, and what it got with it ends', async () => {
+  const client = await aClient(at, { client_name: 'Calendar' });
+  const scope = 'openid email offline_access';
+  const { user, browser, tokens } = await someTokens(at, { client, parameters: { scope } });
+  const plain = await someTokens(at, { client, user, browser, parameters: { scope: 'openid' } });
+  const page = await browser.get('/account/applications');
+  const value = `${client.client_id} email`;
+  expect(page.body).toContain(`value="${value}"`);
+  expect(page.body).not.toContain(`value="${client.client_id} openid"`);
+  const form_token = formTokenOf(page);
+  const narrow = (what: string) => browser.post('/account/applications', { form_token, narrow: what });
+  for (const other of [client.client_id, `${client.client_id} phone`, `nobody email`, ' ']) {
+    expect((await narrow(other)).headers.location, other).toContain('done=gone');
+  }
+  expect((await narrow(value)).headers.location).toContain('done=narrowed');
+  expect((await narrow(value)).headers.location).toContain('done=gone');
+
+  expect((await userinfo(at, tokens.access_token)).statusCode).toBe(401);
+  expect((await refresh(at, client, tokens.refresh_token)).statusCode).toBe(400);
+  expect((await userinfo(at, plain.tokens.access_token)).statusCode).toBe(200);
+  const after = await browser.get('/account/applications?done=narrowed');
+  expect(after.body).toContain('It may not do that any more');
+  expect(after.body).not.toContain(`value="${value}"`);
+  expect(after.body).toContain(`value="${client.client_id} offline_access"`);
+  // What is left is not asked for again; what was taken back is.
+  const agreed = await at.deps.db
+    .selectFrom('consents')
+    .select('scope')
+    .where('client_id', '=', client.client_id)
+    .execute();
+  expect(agreed.map((row) => row.scope.toSorted())).toEqual([['offline_access', 'openid']]);
+  const [event] = await at.deps.db
+    .selectFrom('audit_events')
+    .select('detail')
+    .where('sub', '=', user.sub)
+    .where('event', '=', 'consent_withdrawn')
+    .execute();
+  expect(event!.detail).toEqual({ grants_revoked: 1, scope: ['email'] });
+});
+
+test('ASVS 7.5.2: sessions are ended by whoever signed in a moment ago, and seen by everybody who is', async () => {
+  const user = await aUser(at);
+  const browser = await signIn(at, user);
+  await signIn(at, user);
+  at.clock.advance(400);
+  const page = await browser.get('/account/sessions');
+  expect(sidsOn(page)).toHaveLength(1);
+  for (const fields of [{ others: 'end' }, { end: sidsOn(page)[0]! }]) {
+    const answer = await browser.post('/account/sessions', { form_token: formTokenOf(page), ...fields });
+    expect(answer.headers.location).toBe('https://id.example.test/login?to=sessions');
+  }
+  expect(await sessionsOf(user.sub)).toHaveLength(2);
+});
+
 test('/account/profile changes the claims that the operator lets people edit, and no others', async () => {
   const user = await aUser(at, { claims: { name: 'Old', gender: 'kept', locale: 'tlh', phone_number_verified: true } });
   const browser = await signIn(at, user);

@@ -21,6 +21,7 @@ export const accountFrame = (frame: Frame, name: AccountPageName): AccountFrame 
     href,
     current: page === name,
   })),
+  logout_url: '/logout',
 });
 
 const ada = { name: 'Ada Lovelace', email: 'ada@example.test' };
@@ -113,11 +114,12 @@ export const accountSamples = (frame: Frame) => ({
       {
         client: { client_id: 'demo-web', client_name: 'Notes', client_host: 'notes.example.test' },
         scopes: [
-          { name: 'openid', description: 'Know that you are you' },
-          { name: 'urn:notes:archive', description: null },
+          { name: 'openid', description: 'Know that you are you', agreed: true },
+          { name: 'urn:notes:archive', description: null, agreed: true },
         ],
         resource: ['https://notes.example.test'],
         offline_access: true,
+        offline_agreed: true,
         has_access: true,
         since: '2025-06-01T10:00:00Z',
         last_used: '2025-11-20T19:23:00Z',
@@ -200,9 +202,10 @@ export const accountSamples = (frame: Frame) => ({
     applications: [
       {
         client: { client_id: hostile, client_name: hostile, client_host: hostile, registered_by: 'self' },
-        scopes: [{ name: hostile, description: hostile }],
+        scopes: [{ name: hostile, description: hostile, agreed: true }],
         resource: [hostile],
         offline_access: false,
+        offline_agreed: false,
         has_access: false,
         since: hostile,
         last_used: null,

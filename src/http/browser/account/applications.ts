@@ -1,8 +1,13 @@
 /** /account/applications: what applications may do in somebody's name, and the end of that. */
 import type { FastifyInstance } from 'fastify';
 import { textOf } from '../../../protocol/parameters.ts';
-import { OFFLINE_ACCESS } from '../../../protocol/scope.ts';
-import { applicationsOf, disconnectApplication, type Application } from '../../../users/applications.ts';
+import { OFFLINE_ACCESS, OPENID } from '../../../protocol/scope.ts';
+import {
+  applicationsOf,
+  disconnectApplication,
+  narrowApplication,
+  type Application,
+} from '../../../users/applications.ts';
 import { applicationsPage, type ApplicationView } from '../../../views/account/applications.ts';
 import { requesterOf } from '../../request.ts';
 import { clientView } from '../client-view.ts';
@@ -18,15 +23,22 @@ export function applications(app: FastifyInstance, context: Context): void {
       return (frame) => applicationsPage({ frame, ...form, applications: views, done });
     },
     async take({ session, now }, form, request) {
-      const client_id = textOf(form, 'revoke') ?? '';
-      const revoked = await disconnectApplication(deps, session.sub, client_id, requesterOf(request), now);
+      const by = requesterOf(request);
+      const narrow = textOf(form, 'narrow');
+      if (narrow !== undefined) {
+        // Neither a client_id nor a scope has a space in it.
+        const [client_id = '', scope = ''] = narrow.split(' ');
+        const narrowed = await narrowApplication(deps, { sub: session.sub, client_id, scope }, by, now);
+        return { to: 'applications', done: narrowed ? 'narrowed' : 'gone' };
+      }
+      const revoked = await disconnectApplication(deps, session.sub, textOf(form, 'revoke') ?? '', by, now);
       return { to: 'applications', done: revoked ? 'revoked' : 'gone' };
     },
   });
 }
 
 async function viewOf({ deps }: Context, application: Application): Promise<ApplicationView> {
-  const { client_id, client_name, scope, ...rest } = application;
+  const { client_id, client_name, scope, agreed, ...rest } = application;
   const [client, scopes] = await Promise.all([deps.directory.client(client_id), deps.directory.scopes()]);
   return {
     ...rest,
@@ -34,6 +46,12 @@ async function viewOf({ deps }: Context, application: Application): Promise<Appl
     client: client ? clientView(client) : { client_id, client_name },
     scopes: scope
       .filter((name) => name !== OFFLINE_ACCESS)
-      .map((name) => ({ name, description: scopes.get(name)?.description ?? null })),
+      .map((name) => ({
+        name,
+        description: scopes.get(name)?.description ?? null,
+        // Without openid it would not be told who it is at all: that is all of its access.
+        agreed: name !== OPENID && agreed.includes(name),
+      })),
+    offline_agreed: agreed.includes(OFFLINE_ACCESS),
   };
 }

@@ -1,13 +1,13 @@
 /** What the pages of the account share: whose they are, how they are sent, and which forms count. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
-import { accountPages, type AccountPageName } from '../../../protocol/endpoint.ts';
+import { accountPages, endpoints, type AccountPageName } from '../../../protocol/endpoint.ts';
 import type { Parameters } from '../../../protocol/parameters.ts';
 import { textOf } from '../../../protocol/parameters.ts';
 import type { AccountFrame } from '../../../views/account/frame.ts';
 import type { Html } from '../../../views/html.ts';
 import { sendPage } from '../../page.ts';
 import { formOf, requireForm, route } from '../../request.ts';
-import type { Context } from '../context.ts';
+import { urlOf, type Context } from '../context.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from '../forgery.ts';
 import { accountUrl, requirePerson, type SignedInPerson } from './person.ts';
 
@@ -119,7 +119,8 @@ export function sendAccountPage(
     current: page === name,
   }));
   reply.header('cross-origin-opener-policy', 'same-origin');
-  sendPage(context, reply, (frame) => render({ ...frame, ways }), {
+  const logout_url = urlOf(context, endpoints.end_session_endpoint);
+  sendPage(context, reply, (frame) => render({ ...frame, ways, logout_url }), {
     status,
     ...(!leaves && { formAction: 'self' as const }),
   });

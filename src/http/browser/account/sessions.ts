@@ -11,6 +11,8 @@ import { accountDoor } from './door.ts';
 export function sessions(app: FastifyInstance, context: Context): void {
   const { deps } = context;
   accountDoor(app, context, 'sessions', {
+    // ASVS 7.5.2: whoever finds a browser open does not sign its person out everywhere else.
+    fresh: 'act',
     async show({ session, form, now }, { done }) {
       const all = await sessionsOfPerson(deps, session.sub, now);
       const logout_url = urlOf(context, endpoints.end_session_endpoint);
