@@ -1,6 +1,7 @@
 /** The outbox of mail: written with what it is about, emptied by a worker. */
 import { sql, type Selectable } from 'kysely';
 import { bucketOfId } from '../protocol/handle.ts';
+import { isAbout, type Addressee } from './addressee.ts';
 import type { Nullable } from './postgres/columns.ts';
 import type { Db, Trx } from './postgres/db.ts';
 import { keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts';
@@ -125,6 +126,17 @@ export function page(db: Db, filters: MailFilters, keyset: Keyset): Promise<Keys
   }
   return keysetPage(query, keyset);
 }
+
+/** The mails of a person, newest first: those about their account, and those to their address that are about none. */
+export const toldTo = (db: Db, whom: Addressee, limit: number): Promise<Mail[]> =>
+  db
+    .selectFrom('mails')
+    .selectAll()
+    .where(isAbout(whom, 'recipient'))
+    .orderBy('created_at', 'desc')
+    .orderBy('mail_id', 'desc')
+    .limit(limit)
+    .execute();
 
 /** One mail. */
 export async function find(db: Db, mail_id: string): Promise<Mail | undefined> {

@@ -1,6 +1,7 @@
 /** One-time links and codes of people: what is stored of each is a hash, and it is good once, for one purpose. */
 import { sql, type Selectable } from 'kysely';
 import type { HandleKey } from '../protocol/handle.ts';
+import { isAbout, type Addressee } from './addressee.ts';
 import type { Json, Nullable } from './postgres/columns.ts';
 import type { Db, Trx } from './postgres/db.ts';
 
@@ -115,6 +116,18 @@ export const findRequested = (
     .where('used_at', 'is', null)
     .where('expires_at', '>', now)
     .executeTakeFirst();
+
+/** The links of a person that are still good: about their account, or about none and sent to their address. */
+export const openOf = (db: Db, whom: Addressee, now: Date): Promise<PersonLink[]> =>
+  db
+    .selectFrom('person_links')
+    .selectAll()
+    .where(isAbout(whom, 'email'))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .orderBy('created_at')
+    .orderBy('purpose')
+    .execute();
 
 /** Makes a person's links void: all of them, or those of these purposes. Their account is locked. */
 export async function voidAllOf(trx: Trx, sub: string, now: Date, purposes?: readonly string[]): Promise<void> {

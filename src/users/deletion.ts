@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import { record, type Actor } from '../events/index.ts';
 import { postNotice } from '../mail/outbox.ts';
 import { DAY, secondsAfter } from '../protocol/numeric-date.ts';
-import { eraseRowsOf, pseudonymise, tablesOfPeople } from '../store/erasure.ts';
+import { eraseRowsOf, pseudonymise, tablesOfPeople, type TableOfPeople } from '../store/erasure.ts';
 import { transact } from '../store/postgres/db.ts';
 import * as users from '../store/users.ts';
 import { endAll } from './access.ts';
@@ -81,7 +81,7 @@ export async function eraseDue({ db }: Pick<Deps, 'db'>, by: Actor, now: Date): 
 const erase = (
   { db }: Pick<Deps, 'db'>,
   sub: string,
-  tables: readonly string[],
+  tables: readonly TableOfPeople[],
   by: Actor,
   now: Date,
 ): Promise<boolean> =>
@@ -89,7 +89,7 @@ const erase = (
     const user = await users.findLocked(trx, sub);
     if (!user || user.erase_after === null || user.erase_after > now) return false;
     await endAll(trx, sub, 'user_deleted', now);
-    await eraseRowsOf(trx, sub, tables);
+    await eraseRowsOf(trx, user, tables);
     await users.remove(trx, sub);
     const pseudonym = await pseudonymise(trx, sub, IMPERSONAL);
     if (pseudonym !== undefined) await record(trx, { event: 'user_erased', sub: pseudonym }, by, now);

@@ -5,11 +5,16 @@ import { readDevice } from '../protocol/user-agent.ts';
 import { BY_TIME, page as eventsPage, type AuditEvent } from '../store/audit-log.ts';
 import * as consents from '../store/consents.ts';
 import * as grants from '../store/grants.ts';
+import * as mails from '../store/mails.ts';
+import * as passkeys from '../store/passkeys.ts';
+import * as links from '../store/person-links.ts';
+import type { Addressee } from '../store/addressee.ts';
 import type { Db } from '../store/postgres/db.ts';
 import * as sessions from '../store/sessions.ts';
 import * as upstreamLinks from '../store/upstream-links.ts';
 import * as users from '../store/users.ts';
 import { describeAccount } from './accounts.ts';
+import { credentialsOf } from './credentials.ts';
 
 type Of = (db: Db, sub: string, now: Date) => Promise<unknown>;
 
@@ -25,8 +30,8 @@ const sections: Readonly<Record<string, Of>> = {
   },
   memberships: async (db, sub) => (await users.findWithMemberships(db, sub))?.memberships,
   credentials: async (db, sub) => {
-    const changed_at = await users.passwordChangedAt(db, sub);
-    return changed_at === undefined ? [] : [{ type: 'password', changed_at }];
+    const kept = await passkeys.allOf(db, sub);
+    return [...(await credentialsOf(db, sub)), ...kept.map((passkey) => ({ type: 'passkey', ...toldPasskey(passkey) }))];
   },
   connections: (db, sub) => upstreamLinks.ofPerson(db, sub),
   sessions: async (db, sub, now) => {
@@ -41,6 +46,8 @@ const sections: Readonly<Record<string, Of>> = {
   },
   consents: async (db, sub) =>
     (await consents.page(db, sub, { columns: ['client_id'], descending: false, after: undefined, limit: MOST })).rows,
+  mails: async (db, sub) => (await mails.toldTo(db, await addressee(db, sub), MOST)).map(withoutContents),
+  requests: async (db, sub, now) => (await links.openOf(db, await addressee(db, sub), now)).map(withoutLink),
   events: async (db, sub) => (await eventsPage(db, { sub }, { ...newest(''), columns: BY_TIME })).rows.map(eventOf),
 };
 
@@ -49,6 +56,38 @@ const EVER = new Date(0);
 
 /** Where a row lies in our tables says nothing to anybody. */
 const withoutPlace = ({ expires_bucket: _bucket, ...grant }: grants.Grant) => grant;
+
+/** Whom rows are about that name a person by `sub`, or by nothing but an address: theirs, once they showed that it is. */
+async function addressee(db: Db, sub: string): Promise<Addressee> {
+  const user = await users.find(db, sub);
+  return { sub, email: user?.email_verified ? user.email : null };
+}
+
+const toldPasskey = ({ passkey_id, name, aaguid, transports, created_at, last_used_at, ...flags }: passkeys.Passkey) => ({
+  passkey_id,
+  name,
+  aaguid,
+  transports,
+  synchronised: flags.backup_eligible,
+  created_at,
+  last_used_at,
+});
+
+const withoutContents = ({ template, recipient, lang, state, created_at, done_at }: mails.Mail) => ({
+  template,
+  recipient,
+  lang,
+  state,
+  created_at,
+  done_at,
+});
+
+const withoutLink = ({ purpose, email, created_at, expires_at }: links.PersonLink) => ({
+  purpose,
+  email,
+  created_at,
+  expires_at,
+});
 
 /** Who else did it is told by their role alone: an operator's name is not the person's. */
 const eventOf = ({ at, event, client_id, actor, ip, detail }: AuditEvent) => ({

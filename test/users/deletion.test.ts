@@ -2,9 +2,17 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DAY } from '../../src/protocol/numeric-date.ts';
+import { transact } from '../../src/store/postgres/db.ts';
 import { sweep } from '../../src/store/postgres/sweep.ts';
+import * as upstreamLinks from '../../src/store/upstream-links.ts';
 import * as users from '../../src/store/users.ts';
+import type { User } from '../../src/store/users.ts';
+import * as waitingPages from '../../src/store/waiting-pages.ts';
+import { postMail, postNotice } from '../../src/mail/outbox.ts';
 import { eraseDue, keepAccount, requestDeletion } from '../../src/users/deletion.ts';
+import { drawRequest, makeLink } from '../../src/users/links.ts';
+import { downloadData } from '../../src/users/personal-data.ts';
+import { startWaiting, waitingKey } from '../../src/users/waiting.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
   aClient,
@@ -21,6 +29,9 @@ import {
   type AClient,
 } from '../support/fixtures.ts';
 import { open, proceed, stepOf } from '../support/pages.ts';
+import { aPasskey } from '../support/passkeys.ts';
+import { withTotp } from '../support/second-factor.ts';
+import { anUpstream } from '../support/upstream-provider.ts';
 
 let at: TestApp;
 let beside: TestApp;
@@ -94,6 +105,35 @@ test('the page keeps the account, too, and a form of somebody else does not', as
   expect(answer.headers.location).toBe('https://id.example.test/account?done=kept');
 });
 
+/** Gives somebody one of everything that an account can have. */
+async function furnish(user: User) {
+  const now = at.clock.now();
+  await aPasskey(at, user, { algorithm: 'EdDSA' }, `Key ${user.username}`);
+  await withTotp(at, user);
+  const provider = { issuer: 'https://up.example.test', client_id: 'us', client_secret: 'a secret' };
+  await anUpstream(at, provider, 'elsewhere');
+  const link = { upstream: 'elsewhere', issuer: provider.issuer, upstream_sub: user.username };
+  const seen = { name: `${user.username}@up.example.test`, sealed_tokens: null, created_at: now, used_at: now };
+  await transact(at.deps.db, (trx) => upstreamLinks.insert(trx, { ...link, ...seen, sub: user.sub }));
+}
+
+/** What names somebody by their address, as before they had an account, and what was sent to them since. */
+async function write(user: User) {
+  const now = at.clock.now();
+  const email = user.email!;
+  const page = { request: drawRequest(at.deps, 'verify-email', now).handle, browser_hash: at.deps.random(32) };
+  await transact(at.deps.db, async (trx) => {
+    await postNotice(trx, at.deps, { sub: user.sub, notice: 'password_changed' }, now);
+    const props = { url: 'https://id.example.test/verify/x', code: '123456', lifetime: 3600 };
+    await postMail(trx, at.deps, { template: 'verify-email', lang: 'en', props, to: email }, now);
+    await makeLink(trx, at.deps, { purpose: 'verify-email', email: email.toUpperCase(), page }, now);
+    await makeLink(trx, at.deps, { purpose: 'reset-password', sub: user.sub, email }, now);
+    // Their page, which went on to their account.
+    const waiting = await startWaiting(trx, at.deps, 'verify-email', page.browser_hash, { email, lang: 'en' }, now);
+    await waitingPages.finish(trx, waitingKey(waiting)!, user.sub, now);
+  });
+}
+
 test('once the week is over nothing names the person, in any table', async () => {
   const marker = 'zyxwvut';
   const claims = { name: `Name ${marker}`, phone_number: `+1 ${marker}` };
@@ -103,11 +143,35 @@ test('once the week is over nothing names the person, in any table', async () =>
   await browser.get('/account');
   await sql`insert into audit_events (at, event, sub, ip, detail) values (now(), 'user_updated', ${user.sub}, '192.0.2.1',
     ${JSON.stringify({ before: { email: `${marker}@old.example.test` }, claims: ['name'] })})`.execute(at.deps.db);
+  await furnish(user);
+  await write(user);
+  const told = await downloadData(at.deps, user.sub, BY, at.clock.now());
+  expect(told).toMatchObject({
+    credentials: [
+      { type: 'password' },
+      { type: 'recovery_codes', left: 3 },
+      { type: 'totp', used_at: null },
+      { type: 'passkey', name: `Key ${marker}`, last_used_at: null },
+    ],
+    connections: [{ upstream: 'elsewhere', name: `${marker}@up.example.test` }],
+    mails: expect.arrayContaining([
+      expect.objectContaining({ template: 'notice', recipient: user.email }),
+      expect.objectContaining({ template: 'verify-email', recipient: user.email }),
+    ]) as unknown,
+    requests: [
+      { purpose: 'reset-password', email: user.email },
+      { purpose: 'verify-email', email: user.email?.toUpperCase() },
+    ],
+  });
+  // It can be left lying about: nothing in it signs anybody in.
+  expect(JSON.stringify(told)).not.toMatch(/sealed|"(hash|phc|public_key|code_mac|credential_id)"/);
   await requestDeletion(at.deps, user.sub, BY, at.clock.now());
   at.clock.advance(7 * DAY - 1);
   // Others of this file go first.
   while ((await eraseDue(at.deps, BY, at.clock.now())) > 0);
+  // Until the last moment something is written.
   await signIn(at, user);
+  await write(user);
   at.clock.advance(2);
   // Over two processes it is done once.
   const turns = await Promise.all([at, beside, at].map(({ deps }) => eraseDue(deps, BY, at.clock.now())));
