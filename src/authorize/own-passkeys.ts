@@ -18,7 +18,7 @@ export const removeOwnPasskey = (
   now: Date,
 ): Promise<Removal> =>
   transact(deps.db, async (trx) => {
-    const ways = await waysIn(trx, session.sub);
+    const ways = await waysIn(trx, deps, session.sub);
     if (ways < 2) return 'only_way';
     if (!(await removePasskey(trx, deps, session.sub, passkey_id, by, now))) return 'gone';
     await endOtherSessions(trx, session, by, now);

@@ -43,7 +43,7 @@ export async function answerSignIn(trx: Trx, deps: AnswerNeeds, asked: Asked, no
   const page = { request, browser_hash: Buffer.from(browser, 'base64url') };
   // An address alone: whoever types a username gets no mail.
   const found = email.includes('@') ? await users.findByName(trx, email) : undefined;
-  const user = found && maySignIn(found) ? found : undefined;
+  const user = found && maySignInByMail(found) ? found : undefined;
   const whose = user && { sub: user.sub, email: user.email ?? undefined };
   const { token, code, lifetime, expires_at } = await makeLink(trx, deps, { purpose: PURPOSE, ...whose, page }, now);
   if (!user || user.email === null) return;
@@ -53,7 +53,8 @@ export async function answerSignIn(trx: Trx, deps: AnswerNeeds, asked: Asked, no
   await postMail(trx, deps, { ...mail, ...whom, lang: languageOf(user.claims['locale'], lang) }, now);
 }
 
-const maySignIn = (user: users.User): boolean =>
+/** Does an account have an address that showed to be its person's? */
+export const maySignInByMail = (user: users.User): boolean =>
   user.disabled_at === null && user.email !== null && user.email_verified;
 
 /** The page that waits, as its browser sees it. */
@@ -125,7 +126,7 @@ async function finish(
   now: Date,
 ): Promise<SignedInByMail | 'over'> {
   const user = link.email === null ? undefined : await users.findForSignIn(trx, link.email);
-  if (!user || user.sub !== link.sub || user.email !== link.email || !maySignIn(user)) return 'over';
+  if (!user || user.sub !== link.sub || user.email !== link.email || !maySignInByMail(user)) return 'over';
   await waitingPages.finish(trx, row, user.sub, now);
   const amr = ['otp'];
   const { sub, username, second_factors } = user;

@@ -31,7 +31,10 @@ const sections: Readonly<Record<string, Of>> = {
   memberships: async (db, sub) => (await users.findWithMemberships(db, sub))?.memberships,
   credentials: async (db, sub) => {
     const kept = await passkeys.allOf(db, sub);
-    return [...(await credentialsOf(db, sub)), ...kept.map((passkey) => ({ type: 'passkey', ...toldPasskey(passkey) }))];
+    return [
+      ...(await credentialsOf(db, sub)),
+      ...kept.map((passkey) => ({ type: 'passkey', ...toldPasskey(passkey) })),
+    ];
   },
   connections: (db, sub) => upstreamLinks.ofPerson(db, sub),
   sessions: async (db, sub, now) => {
@@ -63,7 +66,15 @@ async function addressee(db: Db, sub: string): Promise<Addressee> {
   return { sub, email: user?.email_verified ? user.email : null };
 }
 
-const toldPasskey = ({ passkey_id, name, aaguid, transports, created_at, last_used_at, ...flags }: passkeys.Passkey) => ({
+const toldPasskey = ({
+  passkey_id,
+  name,
+  aaguid,
+  transports,
+  created_at,
+  last_used_at,
+  ...flags
+}: passkeys.Passkey) => ({
   passkey_id,
   name,
   aaguid,

@@ -165,7 +165,7 @@ export async function disconnect(
   now: Date,
 ): Promise<'disconnected' | 'none' | 'last'> {
   // Of two at once the second sees what the first left.
-  const ways = await waysIn(trx, sub);
+  const ways = await waysIn(trx, deps, sub);
   const { upstream, upstream_sub } = which;
   const link = (await links.ofPerson(trx, sub)).find(
     (each) => each.upstream === upstream && each.upstream_sub === upstream_sub,
