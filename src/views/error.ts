@@ -37,7 +37,7 @@ export function errorPage(props: ErrorPageProps): Html {
     body: html`
       ${link && html`<div class="actions">${onwardControl(frame, link)}</div>`}
       <section class="small">
-        <code class="tag" dir="ltr" id="error">${error}</code>
+        <code class="tag" id="error">${error}</code>
         <p class="muted" lang="en" dir="ltr" id="error_description">${error_description}</p>
       </section>
       <details${frame.dev === true && html` open`}>
@@ -46,7 +46,7 @@ export function errorPage(props: ErrorPageProps): Html {
           ${details.map(
             ([label, value]) =>
               html`<dt lang="en">${label}</dt>
-                <dd lang="en"><code dir="ltr">${value}</code></dd>`,
+                <dd lang="en"><code>${value}</code></dd>`,
           )}
           <dt>${common.request_id}</dt>
           <dd class="beside"><code data-copy="${common.copy}|${common.copied}" aria-label="${common.request_id}">${request_id}</code></dd>

@@ -35,7 +35,7 @@ export function signedOutPage(props: SignedOutPageProps): Html {
     lead:
       others.length === 0
         ? t.done_lead({ issuer })
-        : [t.done_lead({ issuer }), ' ', t.others({ count: others.length, people: people(frame, others) })],
+        : [t.done_but({ issuer }), ' ', t.others({ count: others.length, people: people(frame, others) })],
     client,
     fleeting: by_itself,
     onward: by_itself ? return_url : undefined,

@@ -31,7 +31,7 @@ header p{margin:.5rem 0 0;color:var(--muted);text-wrap:balance}
 a{color:var(--link);text-underline-offset:.2em;text-decoration-thickness:1px}a:hover{text-decoration-thickness:2px}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 b,code,small{unicode-bidi:isolate}
-code,pre{font:.875rem/1.6 ui-monospace,"Cascadia Code",Menlo,Consolas,monospace}
+code,pre{direction:ltr;font:.875rem/1.6 ui-monospace,"Cascadia Code",Menlo,Consolas,monospace}
 .muted{color:var(--muted)}.small{font-size:.875rem}
 .hush{position:absolute;width:1px;height:1px;margin:-1px;padding:0;border:0;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 label{display:block;margin-bottom:.375rem;font-weight:600}

@@ -75,10 +75,15 @@ test('every example that is marked to be tried is tried', () => {
 });
 
 test('docs/clients.md names the versions that are tried', () => {
-  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-    devDependencies: Record<string, string>;
+  const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
+    'dependencies' | 'devDependencies',
+    Record<string, string>
+  >;
+  const tried: Record<string, string> = {
+    ...dependencies,
+    ...devDependencies,
+    'Auth.js': devDependencies['@auth/core']!,
   };
-  const tried: Record<string, string> = { ...devDependencies, 'Auth.js': devDependencies['@auth/core']! };
   const rows = [...readFileSync('docs/clients.md', 'utf8').matchAll(/^\| \[(\S+)\]\(\S+\) +\| (\d+\.\d+) /gm)];
   expect(rows).toHaveLength(10);
   for (const [, name, version] of rows) expect(tried[name!], name).toMatch(new RegExp(`^\\^?${version!}\\.`));

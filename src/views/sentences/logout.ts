@@ -14,6 +14,7 @@ export const logoutSentences = catalogue(
     stay: 'Stay signed in',
     done: 'Signed out',
     done_lead: 'You are signed out of {issuer} in this browser.',
+    done_but: 'You are signed out of {issuer}.',
     others: {
       one: '{people} is still signed in in this browser.',
       other: '{people} are still signed in in this browser.',
@@ -38,6 +39,7 @@ export const logoutSentences = catalogue(
       stay: 'Angemeldet bleiben',
       done: 'Abgemeldet',
       done_lead: 'Sie sind in diesem Browser von {issuer} abgemeldet.',
+      done_but: 'Sie sind von {issuer} abgemeldet.',
       others: {
         one: '{people} ist in diesem Browser noch angemeldet.',
         other: '{people} sind in diesem Browser noch angemeldet.',
@@ -62,6 +64,7 @@ export const logoutSentences = catalogue(
       stay: 'Rester connecté',
       done: 'Déconnexion effectuée',
       done_lead: 'Vous êtes déconnecté de {issuer} dans ce navigateur.',
+      done_but: 'Vous êtes déconnecté de {issuer}.',
       others: {
         one: '{people} reste connecté dans ce navigateur.',
         many: '{people} restent connectés dans ce navigateur.',
@@ -87,6 +90,7 @@ export const logoutSentences = catalogue(
       stay: 'Mantener la sesión',
       done: 'Sesión cerrada',
       done_lead: 'Se ha cerrado su sesión en {issuer} en este navegador.',
+      done_but: 'Se ha cerrado su sesión en {issuer}.',
       others: {
         one: '{people} sigue con la sesión iniciada en este navegador.',
         many: '{people} siguen con la sesión iniciada en este navegador.',
@@ -112,6 +116,7 @@ export const logoutSentences = catalogue(
       stay: 'Continuar com a sessão aberta',
       done: 'Sessão encerrada',
       done_lead: 'Sua sessão em {issuer} foi encerrada neste navegador.',
+      done_but: 'Sua sessão em {issuer} foi encerrada.',
       others: {
         one: '{people} continua com a sessão aberta neste navegador.',
         many: '{people} continuam com a sessão aberta neste navegador.',
@@ -137,6 +142,7 @@ export const logoutSentences = catalogue(
       stay: 'Nie wylogowuj',
       done: 'Wylogowano',
       done_lead: 'Nastąpiło wylogowanie z {issuer} w tej przeglądarce.',
+      done_but: 'Nastąpiło wylogowanie z {issuer}.',
       others: {
         one: 'W tej przeglądarce nadal zalogowane konto: {people}.',
         few: 'W tej przeglądarce nadal zalogowane konta: {people}.',
@@ -162,6 +168,7 @@ export const logoutSentences = catalogue(
       stay: 'ログインしたままにする',
       done: 'ログアウトしました',
       done_lead: 'このブラウザーで {issuer} からログアウトしました。',
+      done_but: '{issuer} からログアウトしました。',
       others: { other: 'このブラウザーでは {people} がまだログインしています。' },
       told: '次のアプリに通知されます',
       others_keep:
@@ -183,6 +190,7 @@ export const logoutSentences = catalogue(
       stay: '保持登录',
       done: '已退出登录',
       done_lead: '您已在此浏览器中退出 {issuer}。',
+      done_but: '您已退出 {issuer}。',
       others: { other: '{people} 在此浏览器中仍处于登录状态。' },
       told: '将通知以下应用',
       others_keep: '其他应用可能仍让您保持登录。在公用电脑上，请也退出这些应用。',
@@ -202,6 +210,7 @@ export const logoutSentences = catalogue(
       stay: 'البقاء مسجّل الدخول',
       done: 'تم تسجيل الخروج',
       done_lead: 'تم تسجيل خروجك من {issuer} في هذا المتصفح.',
+      done_but: 'تم تسجيل خروجك من {issuer}.',
       others: {
         zero: 'حسابات ما زالت مسجّلة الدخول في هذا المتصفح: {people}.',
         one: 'حساب ما زال مسجّل الدخول في هذا المتصفح: {people}.',
