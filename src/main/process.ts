@@ -15,6 +15,7 @@ import { ensureSecretFile, readSecretFile } from '../platform/secret-file.ts';
 import { isUnavailable } from '../store/postgres/db.ts';
 import { resealForeignSecrets } from '../users/foreign-secrets.ts';
 import { resealTotps } from '../users/enrolment.ts';
+import { resealTokens } from '../users/upstream/sealed.ts';
 import { resealSecrets } from '../users/upstream/secret.ts';
 import { startWorkers } from '../workers/index.ts';
 import { makePartitions } from '../workers/keep-partitions.ts';
@@ -81,6 +82,7 @@ export async function start(mode: Exclude<Mode, 'command'>): Promise<void> {
     await ensureKeys(deps.db, deps.secrets, [...config.SIGNING_ALGS, ...config.ENCRYPTION_ALGS], deps.clock());
     await resealForeignSecrets(deps.db, deps.secrets);
     await resealSecrets(deps);
+    await resealTokens(deps);
     await resealTotps(deps);
     await deps.keys.reload();
     const partitioned = makePartitions(deps).catch((error: unknown) => {

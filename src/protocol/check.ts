@@ -113,6 +113,7 @@ export const CHECKS = {
   post_logout_redirect_uri: 'OpenID Connect RP-Initiated Logout §3',
   upstream: 'OpenID Connect Core §3.1.3.7',
   upstream_state: 'RFC 6749 §10.12',
+  upstream_logout: 'OpenID Connect Back-Channel Logout §2.6',
   initiate_login: 'OpenID Connect Core §4',
 } as const satisfies Record<string, string>;
 

@@ -103,7 +103,7 @@ export const withTokens = (db: Db, after: UpstreamLinkKey | undefined, limit: nu
 };
 
 /** Puts another sealing of the same tokens in the place of this one, unless they were changed meanwhile. */
-export async function reseal(db: Db, link: UpstreamLink, sealed_tokens: Buffer | null): Promise<void> {
+export async function reseal(db: Db, link: UpstreamLink, sealed_tokens: Buffer): Promise<void> {
   await db
     .updateTable('upstream_links')
     .set({ sealed_tokens })
@@ -111,5 +111,15 @@ export async function reseal(db: Db, link: UpstreamLink, sealed_tokens: Buffer |
     .where('issuer', '=', link.issuer)
     .where('upstream_sub', '=', link.upstream_sub)
     .where(sql<boolean>`sealed_tokens = ${link.sealed_tokens}`)
+    .execute();
+}
+
+/** Forgets the tokens of everybody who is connected through a provider. */
+export async function forgetTokens(trx: Trx, upstream: string): Promise<void> {
+  await trx
+    .updateTable('upstream_links')
+    .set({ sealed_tokens: null })
+    .where('upstream', '=', upstream)
+    .where('sealed_tokens', 'is not', null)
     .execute();
 }

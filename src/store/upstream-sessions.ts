@@ -33,12 +33,12 @@ export async function named(
   db: Db,
   { upstream, issuer }: Pick<UpstreamSession, 'upstream' | 'issuer'>,
   { sub, sid }: { sub?: string | undefined; sid?: string | undefined },
-): Promise<string[]> {
-  const { rows } = await sql<{ sid: string }>`
-    select distinct u.sid from upstream_sessions u
+): Promise<Array<Pick<UpstreamSession, 'sid' | 'sub'>>> {
+  const { rows } = await sql<Pick<UpstreamSession, 'sid' | 'sub'>>`
+    select distinct u.sid, u.sub from upstream_sessions u
     where u.upstream = ${upstream} and u.issuer = ${issuer}
       and (${sid ?? null}::text is null or u.upstream_sid = ${sid ?? null})
       and (${sub ?? null}::text is null or u.upstream_sub = ${sub ?? null})
     order by u.sid`.execute(db);
-  return rows.map((row) => row.sid);
+  return rows;
 }

@@ -96,7 +96,7 @@ const put: Leaf<PutOptions> = {
     'upstreams put github --preset github --client-id Iv1.123 --client-secret-stdin < github.secret',
     'upstreams put work --preset postern --label "Work" --issuer https://id.example.com --client-id us --client-secret-file work.secret --domain example.com',
   ],
-  explanation: `Register ISSUER${pages.upstream}/<upstream>/callback as the redirect URI there.`,
+  explanation: `Register ISSUER${pages.upstream}/<upstream>/callback as the redirect URI there, and .../backchannel-logout as its logout URI.`,
   async run({ api }, { argument: upstream, options }) {
     const body = await bodyOf(upstream, options);
     return api(async (to) => {

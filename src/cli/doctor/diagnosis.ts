@@ -21,6 +21,7 @@ import * as resources from '../../store/resources.ts';
 import * as scopes from '../../store/scopes.ts';
 import * as upstreams from '../../store/upstreams.ts';
 import * as users from '../../store/users.ts';
+import { countLostTokens } from '../../users/upstream/sealed.ts';
 import { isSecretReadable } from '../../users/upstream/secret.ts';
 import { borrowed, redefined, unadministered } from './admin-scopes.ts';
 import type { Opened, Process } from '../command.ts';
@@ -128,6 +129,14 @@ export const checks = {
           `append the key it was sealed under to SECRET_KEYS; if that is lost: postern upstreams put ${upstream} --client-secret-stdin`,
         ),
       );
+    const lost = await countLostTokens(deps);
+    if (lost > 0) {
+      const remedy =
+        'append the key they were sealed under to SECRET_KEYS; if that is lost, the next sign-in of each brings new ones';
+      findings.push(
+        warning(`the tokens of ${lost} connections with upstreams cannot be opened with SECRET_KEYS`, remedy),
+      );
+    }
     return or(findings, rows.length === 0 ? 'there are none' : `${rows.length}, whose secrets open`);
   },
 

@@ -17,6 +17,7 @@ import { par } from './par.ts';
 import { register } from './register.ts';
 import { revoke } from './revoke.ts';
 import { token } from './token.ts';
+import { upstreamLogout } from './upstream-logout.ts';
 import { userinfo } from './userinfo.ts';
 
 /** Registers every OAuth endpoint under the issuer's path. */
@@ -25,9 +26,8 @@ export async function oauth(app: FastifyInstance, deps: Deps): Promise<void> {
   app.removeContentTypeParser(['application/json', 'text/plain']);
   await rateLimits(app, deps);
   answerAsOAuth(app, deps);
-  for (const endpoint of [token, userinfo, introspect, revoke, par, deviceAuthorization, discovery, jwks]) {
-    endpoint(app, deps);
-  }
+  const endpoints = [token, userinfo, introspect, revoke, par, deviceAuthorization, discovery, jwks, upstreamLogout];
+  for (const endpoint of endpoints) endpoint(app, deps);
   // The one endpoint that reads JSON gets a scope of its own: everywhere else only forms are understood.
   await app.register(async (scope) => {
     const refuse = (why: string): OAuthError => invalidClientMetadata(why, { check: 'client_metadata' });

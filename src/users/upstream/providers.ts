@@ -7,6 +7,7 @@ import { record, type Actor } from '../../events/index.ts';
 import { isStorable } from '../../protocol/plain-text.ts';
 import { upstreamFields, upstreamProblems, type UpstreamFields } from '../../protocol/upstream.ts';
 import type { Trx } from '../../store/postgres/db.ts';
+import * as links from '../../store/upstream-links.ts';
 import * as store from '../../store/upstreams.ts';
 import { sealSecret } from './secret.ts';
 
@@ -61,6 +62,8 @@ export async function putUpstream(
   if (present && client_secret === undefined && isDeepStrictEqual(before, fields)) return present;
   const row = { ...fields, sealed_secret, created_at: present?.created_at ?? now, updated_at: now };
   await store.put(trx, row);
+  // Those of before as well: kept are none but where an operator wants it today.
+  if (present?.keep_tokens && !fields.keep_tokens) await links.forgetTokens(trx, upstream);
   const detail = {
     name: upstream,
     ...changeOf(before, fields),

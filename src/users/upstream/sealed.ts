@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Deps } from '../../deps.ts';
 import type { HandleKey } from '../../protocol/handle.ts';
-import type { UpstreamLinkKey } from '../../store/upstream-links.ts';
+import * as links from '../../store/upstream-links.ts';
 
 type Sealing = Pick<Deps, 'secrets'>;
 
@@ -61,8 +61,49 @@ function openAs<T>({ secrets }: Sealing, schema: z.ZodType<T>, sealed: Buffer, l
 }
 
 /** Bound into the sealing of tokens: those of one person are never another's. */
-export const tokensLabelOf = ({ upstream, issuer, upstream_sub }: UpstreamLinkKey): string =>
+const tokensLabelOf = ({ upstream, issuer, upstream_sub }: links.UpstreamLinkKey): string =>
   `the tokens of ${JSON.stringify([upstream, issuer, upstream_sub])} from an upstream`;
 
-export const sealTokens = ({ secrets }: Sealing, key: UpstreamLinkKey, tokens: object): Buffer =>
+export const sealTokens = ({ secrets }: Sealing, key: links.UpstreamLinkKey, tokens: object): Buffer =>
   secrets.seal(Buffer.from(JSON.stringify(tokens)), tokensLabelOf(key));
+
+/** How many connections are looked at in a statement. */
+const PAGE = 500;
+
+/** Does something with each connection whose tokens are kept. */
+async function eachWithTokens(
+  { db }: Pick<Deps, 'db'>,
+  work: (link: links.UpstreamLink & { sealed_tokens: Buffer }) => Promise<void> | void,
+): Promise<void> {
+  for (let after: links.UpstreamLink | undefined; ;) {
+    const rows = await links.withTokens(db, after, PAGE);
+    for (const { sealed_tokens, ...row } of rows) if (sealed_tokens) await work({ ...row, sealed_tokens });
+    if (rows.length < PAGE) return;
+    after = rows.at(-1);
+  }
+}
+
+function areLost({ secrets }: Sealing, link: links.UpstreamLink & { sealed_tokens: Buffer }): boolean {
+  try {
+    secrets.open(link.sealed_tokens, tokensLabelOf(link));
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** Seals tokens under the first of SECRET_KEYS that another one sealed. What none opens stays as it is: doctor counts it. */
+export async function resealTokens(deps: Sealing & Pick<Deps, 'db'>): Promise<void> {
+  await eachWithTokens(deps, async (link) => {
+    if (areLost(deps, link)) return;
+    const sealed = deps.secrets.reseal(link.sealed_tokens, tokensLabelOf(link));
+    if (sealed) await links.reseal(deps.db, link, sealed);
+  });
+}
+
+/** Of how many connections SECRET_KEYS does not open the tokens. */
+export async function countLostTokens(deps: Sealing & Pick<Deps, 'db'>): Promise<number> {
+  let lost = 0;
+  await eachWithTokens(deps, (link) => void (lost += areLost(deps, link) ? 1 : 0));
+  return lost;
+}

@@ -1,7 +1,10 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSecrets } from '../../../src/keys/secrets.ts';
+import { random } from '../../../src/platform/random.ts';
 import type { User } from '../../../src/store/users.ts';
-import { testApp, testClock, type TestApp } from '../../support/app.ts';
+import { countLostTokens, resealTokens } from '../../../src/users/upstream/sealed.ts';
+import { TEST_SECRET_KEY, testApp, testClock, type TestApp } from '../../support/app.ts';
 import {
   aClient,
   aUser,
@@ -11,6 +14,7 @@ import {
   TestBrowser,
   type AClient,
 } from '../../support/fixtures.ts';
+import { mailTo } from '../../support/mailbox.ts';
 import { atOnce, tally } from '../../support/races.ts';
 import { anUpstream, anUpstreamProvider, type Said, type UpstreamProvider } from '../../support/upstream-provider.ts';
 
@@ -454,4 +458,63 @@ test('form_post: what a provider posts comes without our cookies, and is brought
   const elsewhere = posted.headers.location!.replace('/poster/', '/work/');
   expect((await browser.get(elsewhere)).statusCode).toBe(400);
   expect((await browser.get(posted.headers.location!)).headers.location).toBe(`${at.deps.config.ISSUER}/account`);
+});
+
+test('tokens are kept where that is wanted: sealed, sealed anew under the first key, counted when it is lost, and forgotten', async () => {
+  const fields = { registration: 'on', keep_tokens: true };
+  await anUpstream(at, provider, 'keeper', fields);
+  const claims = somebody();
+  await signInWith(new TestBrowser(at), 'work', { claims });
+  await signInWith(new TestBrowser(at), 'keeper', { claims: { ...claims, email: undefined } });
+  const sealed = async () => {
+    const found = await at.deps.db
+      .selectFrom('upstream_links')
+      .select(['upstream', 'sealed_tokens'])
+      .where('upstream_sub', '=', claims.sub)
+      .orderBy('upstream')
+      .execute();
+    return found.map(({ upstream, sealed_tokens }) => [upstream, sealed_tokens?.toString('latin1') ?? null]);
+  };
+  const [[, before], [, none]] = (await sealed()) as [[string, string], [string, null]];
+  expect([before, none]).toEqual([expect.not.stringContaining('access_token'), null]);
+  const { db } = at.deps;
+  const another = 'another key, that is to be the first of them';
+  const later = { db, secrets: createSecrets([another], random) };
+  expect([await countLostTokens(at.deps), await countLostTokens(later)]).toEqual([0, 1]);
+  await resealTokens(later);
+  expect((await sealed())[0]).toEqual(['keeper', before]);
+  await resealTokens({ db, secrets: createSecrets([another, TEST_SECRET_KEY], random) });
+  expect([await countLostTokens(at.deps), await countLostTokens(later)]).toEqual([1, 0]);
+  await anUpstream(at, provider, 'keeper', { ...fields, keep_tokens: false });
+  expect((await sealed())[0]).toEqual(['keeper', null]);
+});
+
+test('of two providers with one domain the first by name is where its addresses lead', async () => {
+  await anUpstream(at, other, 'a-work', { domains: ['work.example'] });
+  const lead = async (): Promise<string> => {
+    const browser = new TestBrowser(at);
+    const form_token = formTokenOf(await browser.get('/login'));
+    const answer = await browser.post('/login', { username: 'ada@work.example', form_token, action: 'login' });
+    return new URL(answer.headers.location!).origin;
+  };
+  expect(await lead()).toBe(other.issuer);
+  await anUpstream(at, other, 'a-work', { domains: ['work.example'], disabled: true });
+  expect(await lead()).toBe(provider.issuer);
+});
+
+test('people are told by mail of a connection that is made or removed', async () => {
+  const owner = await aUser(at);
+  const browser = new TestBrowser(at);
+  const claims = somebody();
+  const url = (await signInWith(browser, 'other', { claims })).headers.location!;
+  const login = { username: owner.username, password: PASSWORD, form_token: formTokenOf(await browser.get(url)) };
+  await browser.post(url, login);
+  const connections = '/account/connections';
+  const form_token = formTokenOf(await browser.get(connections));
+  await browser.post(connections, { action: 'connect', form_token });
+  const gone = { action: 'disconnect', upstream: 'other', upstream_sub: claims.sub };
+  await browser.post(connections, { ...gone, form_token: formTokenOf(await browser.get(connections)) });
+  expect(await linksOf(claims.sub)).toEqual([]);
+  const subjects = (await mailTo(at, owner.email!)).map(({ subject }) => subject);
+  expect(subjects.toSorted()).toEqual(['You can no longer sign in with OTHER', 'You can now sign in with OTHER']);
 });
