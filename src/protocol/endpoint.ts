@@ -26,12 +26,12 @@ export const accountPages = {
   authenticator: '/account/authenticator',
   recovery_codes: '/account/recovery-codes',
   password: '/account/password',
+  connections: '/account/connections',
   sessions: '/account/sessions',
   applications: '/account/applications',
   activity: '/account/activity',
   data: '/account/data',
   delete: '/account/delete',
-  connections: '/account/connections',
 } as const;
 
 /** What a page of the account is called. */

@@ -6,6 +6,7 @@ const sentences = {
   heading: 'Mail',
   lead: 'Every mail that this server would send, the latest first. Only development mode has this page.',
   none: 'None so far.',
+  whole: 'The whole mail',
   html: 'As HTML',
   json: 'As JSON',
 };
@@ -36,9 +37,10 @@ export function devMailPage({ frame, letters, json_url }: DevMailPageProps): Htm
           html`<section>
             <h2>${subject}</h2>
             <p class="small muted">${to}, ${at}, ${state}</p>
+            ${codes(text).map((code) => html`<p><b>${code}</b></p>`)}
             ${links.map((link) => html`<p><a href="${link}">${link}</a></p>`)}
             <details>
-              <summary>${text.split('\n')[0]}</summary>
+              <summary>${sentences.whole}</summary>
               <pre>${text}</pre>
               <p><a href="${html_url}">${sentences.html}</a></p>
             </details>
@@ -47,3 +49,6 @@ export function devMailPage({ frame, letters, json_url }: DevMailPageProps): Htm
       <p class="small"><a href="${json_url}">${sentences.json}</a></p>`,
   });
 }
+
+/** Codes stand on lines of their own, so that people see them: here, too. */
+const codes = (text: string): string[] => text.match(/^ +\d{6}$/gm)?.map((line) => line.trim()) ?? [];

@@ -129,7 +129,7 @@ export function loginPage(props: LoginPageProps): Html {
       }
       ${
         props.signup_url !== undefined &&
-        html`<p><a id="signup" href="${props.signup_url}">${signUpSentences(frame.lang).title}</a></p>`
+        html`<p class="beyond"><a id="signup" href="${props.signup_url}">${signUpSentences(frame.lang).title}</a></p>`
       }
       ${passkey && passkeyForm({ action, form_token, ...passkey })}
       ${upstreamForm(frame, props.upstreams ?? [], { action, form_token })} ${problemDetails(frame, props.request_id)}

@@ -60,7 +60,7 @@ export function mailCodePage(props: MailCodePageProps): Html {
           <a class="button quiet" id="verify-other" href="${other_url}">${t.other}</a>
         </div>
       </form>
-      ${mail_url !== undefined && html`<p class="small"><a id="dev-mail" href="${mail_url}">/dev/mail</a></p>`}
+      ${mail_url !== undefined && html`<p class="small beyond"><a id="dev-mail" href="${mail_url}">/dev/mail</a></p>`}
       ${problemDetails(frame, props.request_id)}
     `,
   });

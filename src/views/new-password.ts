@@ -85,6 +85,9 @@ export function newPasswordField(
   </div>`;
 }
 
+/** How the meter looks. */
+export const meterStyle = raw('meter{width:100%;height:.5rem;margin-top:.5rem}');
+
 /**
  * Asks what a password is worth once nobody has typed for half a second. An answer that comes late is not shown, and where there
  * is none nothing is said.

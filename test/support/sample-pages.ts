@@ -11,6 +11,7 @@ import { logoutPage } from '../../src/views/logout.ts';
 import { adviceSentences } from '../../src/views/sentences/advice.ts';
 import { errorSentences } from '../../src/views/sentences/error.ts';
 import { loginSentences } from '../../src/views/sentences/login.ts';
+import { passkeySentences } from '../../src/views/sentences/passkey.ts';
 import { selectAccountPage } from '../../src/views/select-account.ts';
 import { signedOutPage } from '../../src/views/signed-out.ts';
 import { accountSamples } from './sample-pages/account.ts';
@@ -134,7 +135,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
       ...login,
       client: notes,
       passkey: { ...passkey, forget: 'AAAA' },
-      problem: 'That passkey is not known here any more.',
+      problem: passkeySentences(frame.lang).passkey_unknown,
       problem_of_passkey: true,
     }),
     'login-problem': loginPage({

@@ -2,6 +2,7 @@ import { plain } from '../client.ts';
 import { html, type Html } from '../html.ts';
 import { moment } from '../moment.ts';
 import { activitySentences } from '../sentences/activity.ts';
+import { waysInActivitySentences } from '../sentences/activity-ways-in.ts';
 import { accountPage, type AccountFrame } from './frame.ts';
 
 export type ActivityPageProps = {
@@ -20,10 +21,11 @@ export type ActivityPageProps = {
 export function activityPage({ frame, events, older_url, newest_url }: ActivityPageProps): Html {
   const t = activitySentences(frame.lang);
   // Whatever is added to the log has no sentence before somebody writes one: then it is told by its name.
-  const said = (event: string) =>
-    Object.hasOwn(t, `event_${event}`)
-      ? (t as unknown as Record<string, string>)[`event_${event}`]
-      : html`${t.other} <code>${event}</code>`;
+  const sentences: Readonly<Record<string, unknown>> = { ...t, ...waysInActivitySentences(frame.lang) };
+  const said = (event: string) => {
+    const sentence = Object.hasOwn(sentences, `event_${event}`) ? sentences[`event_${event}`] : undefined;
+    return typeof sentence === 'string' ? sentence : html`${t.other} <code>${event}</code>`;
+  };
   return accountPage(frame, {
     name: 'activity',
     body: html`<ul class="things">

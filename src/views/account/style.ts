@@ -12,9 +12,8 @@ const css = `
 .things>li{padding:1.125rem 0;border-top:1px solid var(--line)}.things>li:first-child{border-top:0;padding-top:0}
 .things h2{margin-bottom:.25rem}.things form{margin-top:.75rem}
 .things ul{margin:.25rem 0 .5rem;padding-inline-start:1.25rem}
-select,textarea{width:100%;min-height:3rem;padding:.625rem .875rem;border:1px solid var(--edge);border-radius:.5rem;background:var(--panel);color:inherit;font:inherit}
+.field select,textarea{width:100%;min-height:3rem;padding:.625rem .875rem;border:1px solid var(--edge);border-radius:.5rem;background:var(--panel);color:inherit;font:inherit}
 .tick{display:flex;gap:.625rem;align-items:center;min-height:2.75rem}.tick input{flex:none;width:1.25rem;min-height:1.25rem;height:1.25rem;margin:0}.tick label{margin:0}
-meter{width:100%;height:.5rem;margin-top:.5rem}
 .button.bad{border-color:var(--bad);color:var(--bad)}
 `;
 

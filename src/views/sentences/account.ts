@@ -110,7 +110,7 @@ export const accountSentences = catalogue(
       data_is: 'Una copia de todo lo que se guarda sobre usted',
       delete: 'Eliminar su cuenta',
       delete_is: 'Para siempre, tras una semana en la que puede volver',
-      passkeys: 'Claves de acceso',
+      passkeys: 'Llaves de acceso',
       passkeys_is: 'Inicie sesión con su huella, su rostro o su dispositivo',
       password: 'Contraseña',
       password_is: 'Elija otra',

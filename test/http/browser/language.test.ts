@@ -2,7 +2,7 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testApp, type TestApp } from '../../support/app.ts';
-import { aClient, aUser, signIn, TestBrowser, type AClient } from '../../support/fixtures.ts';
+import { aClient, aUser, formTokenOf, signIn, TestBrowser, type AClient } from '../../support/fixtures.ts';
 import { open, submit, titleOf, valueOf } from '../../support/pages.ts';
 
 const NAME = 'Notes';
@@ -138,4 +138,20 @@ test('pages of developers and operators are in English', async () => {
   const page = await at.app.inject({ url: '/admin/v1/docs', headers: { 'accept-language': 'de' } });
   expect(page.body).toContain('<html lang="en" dir="ltr">');
   expect(page.body).not.toContain('id="language"');
+});
+
+test('the language that somebody saves in their profile comes before what they once chose with the switch', async () => {
+  const browser = await signIn(at, await aUser(at));
+  const page = await browser.get('/account/profile');
+  await choose(browser, 'de', page);
+  const save = async (locale: string) => {
+    const shown = await browser.get('/account/profile');
+    await browser.post('/account/profile', { form_token: formTokenOf(shown), locale });
+    return langOf(await browser.get('/account/profile'));
+  };
+  expect(langOf(await browser.get('/account/profile'))).toBe('de');
+  expect(await save('pl')).toBe('pl');
+  // What is saved as it was says nothing of the language.
+  await choose(browser, 'fr', page);
+  expect(await save('pl')).toBe('fr');
 });

@@ -39,7 +39,10 @@ export const upstreamSamples = (frame: Frame) => ({
     ...form,
     frame: accountFrame(frame, 'connections'),
     action: '/account/connections',
-    connections: [connection, { ...connection, upstream: 'work', label: 'Work', name: null, works: false }],
+    connections: [
+      connection,
+      { ...connection, upstream: 'work', label: 'The company’s own sign-in', name: null, works: false },
+    ],
     waiting: { label: 'GitHub', name: 'ada' },
     others: [work],
     done: 'connected',

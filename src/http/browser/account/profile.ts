@@ -25,7 +25,7 @@ export function profile(app: FastifyInstance, context: Context): void {
       const wrong = again?.field;
       return (frame) => profilePage({ frame, ...form, fields, wrong, done });
     },
-    async take({ session, now }, form, request) {
+    async take({ session, now, user }, form, request, reply) {
       const changes = Object.fromEntries(
         deps.config.PROFILE_CLAIMS.flatMap((name) => {
           const value = textOf(form, name);
@@ -35,6 +35,9 @@ export function profile(app: FastifyInstance, context: Context): void {
       const changed = await updateProfile(deps, session.sub, changes, requesterOf(request), now);
       const [field] = changed && 'problems' in changed ? Object.keys(changed.problems) : [];
       if (field !== undefined && isProfileClaim(field)) return { problem: 'invalid', field };
+      // The switch of a page comes before the profile: whoever chooses here has spoken last.
+      const chosen = changes['locale'];
+      if (chosen !== undefined && chosen !== (user.claims['locale'] ?? '')) context.cookies.clear(reply, 'language');
       return { to: 'profile', done: 'saved' };
     },
   });
