@@ -7,7 +7,16 @@ import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { METADATA_MEMBERS } from '../../src/protocol/client-metadata.ts';
 import { testApp, type TestApp } from '../support/app.ts';
-import { aClient, aUser, credentials, PASSWORD, REDIRECT_URI, type AClient } from '../support/fixtures.ts';
+import {
+  aClient,
+  aUser,
+  credentials,
+  formTokenOf,
+  PASSWORD,
+  REDIRECT_URI,
+  TestBrowser,
+  type AClient,
+} from '../support/fixtures.ts';
 
 const ISSUERS = 'https://statements.example.test';
 let at: TestApp;
@@ -20,6 +29,8 @@ beforeAll(async () => {
   at = await testApp({
     config: {
       REGISTRATION: 'open',
+      SELF_REGISTRATION: 'on',
+      EMAIL_SIGN_IN: 'on',
       SOFTWARE_STATEMENT_ISSUERS: [{ issuer: ISSUERS, jwks_uri: `${ISSUERS}/jwks` }],
     },
     fetch: async () => ({
@@ -96,6 +107,33 @@ test('in every parameter of every form and query: refused, or taken as what it i
             : await at.app.inject({ method, url, headers: { 'content-type': FORM }, payload: form });
         expect(answer.statusCode, `${method} ${url} ${name}=${raw}`).toBeLessThan(500);
       }
+    }
+  }
+});
+
+const PEOPLE = words(`
+  /signup /forgot-password /login/email /login/second-factor /language /password-strength /upstream/work/callback
+  /upstream/a%00b/callback /upstream/a%0D%0Ab/callback /verify/x /reset-password/x /invitation/x /login/link/x /account/email/confirm/x
+  /account/email/undo/x`);
+const TYPED = words(`
+  username email name password new-password current-password otp recovery-code passkey setup codes upstream upstream_sub
+  request interaction code state posted iss error return_to language to done outcome sent action`);
+
+test('in the fields of the pages of people, behind a form that counts', async () => {
+  const { origin, host } = new URL(at.deps.config.ISSUER);
+  const browser = new TestBrowser(at);
+  for (const url of PEOPLE) {
+    const page = await browser.get(url);
+    expect(page.statusCode, url).toBeLessThan(500);
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const headers = { host, origin, 'content-type': FORM, accept: 'text/html', cookie };
+    for (const raw of [...BYTES, 'x&otp=y', 'a'.repeat(900)]) {
+      const fields = TYPED.map((name) => `${name}=${raw}`).join('&');
+      const payload = `form_token=${formTokenOf(page)}&${fields}`;
+      const query = await at.app.inject({ url: `${url}?${fields}`, headers });
+      expect(query.statusCode, `GET ${url} ${raw}`).toBeLessThan(500);
+      const answer = await at.app.inject({ method: 'POST', url, headers, payload });
+      expect(answer.statusCode, `POST ${url} ${raw}`).toBeLessThan(500);
     }
   }
 });

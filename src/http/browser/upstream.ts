@@ -17,7 +17,7 @@ import type { Language } from '../../languages/index.ts';
 import { isAccountPage, pages } from '../../protocol/endpoint.ts';
 import { invalidRequest, OAuthError, temporarilyUnavailable } from '../../protocol/error.ts';
 import { textOf } from '../../protocol/parameters.ts';
-import { domainOf } from '../../protocol/upstream.ts';
+import { domainOf, upstreamFields } from '../../protocol/upstream.ts';
 import * as upstreams from '../../store/upstreams.ts';
 import type { Wishes } from '../../users/upstream/client.ts';
 import { UpstreamRefusal } from '../../users/upstream/refusal.ts';
@@ -38,7 +38,7 @@ export function upstream(app: FastifyInstance, context: Context): void {
   route(app, callbackPath(':upstream'), {
     options: limited(app, deps.config, 'LOGIN_RATE_LIMIT'),
     async GET(request, reply) {
-      const { upstream } = request.params as { upstream: string };
+      const upstream = nameIn(request);
       const sent = queryOf(request);
       const posted = textOf(sent, 'posted');
       const parameters = posted === undefined ? sent : openPosted(deps, upstream, posted);
@@ -67,11 +67,18 @@ export function upstream(app: FastifyInstance, context: Context): void {
     /** `response_mode=form_post`: a form of the provider's page comes without our cookies, and a GET of ours brings them. */
     async POST(request, reply) {
       requireForm(request);
-      const { upstream } = request.params as { upstream: string };
+      const upstream = nameIn(request);
       const posted = sealPosted(deps, upstream, formOf(request));
       return reply.redirect(`${urlOf(context, callbackPath(upstream))}?posted=${posted}`, 303);
     },
   });
+}
+
+/** The provider that an address names. @throws OAuthError for what none can be called: it stands in addresses of ours */
+function nameIn(request: FastifyRequest): string {
+  const { upstream } = request.params as { upstream: string };
+  if (upstreamFields.shape.upstream.safeParse(upstream).success) return upstream;
+  throw new OAuthError('not_found', 'there is no such provider', { check: 'address' });
 }
 
 /** Where somebody goes on from. */
