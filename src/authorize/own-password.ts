@@ -11,6 +11,7 @@ import * as sessionRows from '../store/sessions.ts';
 import * as users from '../store/users.ts';
 import { hashPassword } from '../users/accounts.ts';
 import { verdictOn, type Verdict } from '../users/factors/verdict.ts';
+import { voidLinks } from '../users/links.ts';
 import { signIn } from '../users/sign-in.ts';
 
 type Needs = Pick<Deps, 'clock' | 'config' | 'db' | 'log' | 'passwords' | 'random' | 'secrets'>;
@@ -70,6 +71,8 @@ export async function changeOwnPassword(
     if ((await users.passwordHashOf(trx, sub)) !== before) return 'meanwhile';
     const at = deps.clock();
     await users.setPassword(trx, sub, phc, at);
+    // Somebody may have asked for a way past the password of before.
+    await voidLinks(trx, sub, at, ['reset-password', 'sign-in', 'change-email']);
     await sessionRows.lockAllOf(trx, sub);
     if (end_others) await endOtherSessions(trx, session, by, at);
     await grants.revokeOfSessions(trx, { sub }, 'password_change', at);

@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
 import { sha256, type HandleKey } from '../protocol/handle.ts';
 import type { LiveSession } from '../sessions/index.ts';
+import { endOtherSessions } from '../sessions/of-person.ts';
 import * as interactions from '../store/interactions.ts';
 import { transact, type Trx } from '../store/postgres/db.ts';
 import type { UpstreamLink } from '../store/upstream-links.ts';
@@ -79,14 +80,19 @@ export async function forgetWaiting(deps: Needs, browser: string, now: Date): Pr
   await transact(deps.db, (trx) => requests.takeIdentity(trx, visit, visit.browser_hash, now));
 }
 
-/** Ends a connection. `last` where it is the only way in. */
+/** Ends a connection, and whatever else is signed in: it may be by that. `last` where it is the only way in. */
 export const disconnectFrom = (
   deps: Needs,
-  sub: string,
+  session: Pick<LiveSession, 'sub' | 'sid'>,
   which: Pick<UpstreamLink, 'upstream' | 'upstream_sub'>,
   by: Requester,
   now: Date,
-): Promise<'disconnected' | 'none' | 'last'> => transact(deps.db, (trx) => disconnect(trx, deps, sub, which, by, now));
+): Promise<'disconnected' | 'none' | 'last'> =>
+  transact(deps.db, async (trx) => {
+    const done = await disconnect(trx, deps, session.sub, which, by, now);
+    if (done === 'disconnected') await endOtherSessions(trx, session, by, now);
+    return done;
+  });
 
 /** The visit that a request's person came back from. */
 const visitOf = ({ upstream_bucket, upstream_hash }: interactions.Interaction): HandleKey | undefined =>

@@ -5,7 +5,7 @@
 import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
 import { levelOf } from '../protocol/acr.ts';
-import { invalidRequest, OAuthError } from '../protocol/error.ts';
+import { accessDenied, invalidRequest, OAuthError } from '../protocol/error.ts';
 import { bucketOf, drawHandle, readHandle, sha256, type HandleKey } from '../protocol/handle.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { textOf, type Parameters } from '../protocol/parameters.ts';
@@ -14,9 +14,11 @@ import { startSession, type LiveSession } from '../sessions/index.ts';
 import * as interactions from '../store/interactions.ts';
 import { transact } from '../store/postgres/db.ts';
 import * as requests from '../store/upstream-requests.ts';
+import * as links from '../store/upstream-links.ts';
 import * as upstreamSessions from '../store/upstream-sessions.ts';
 import * as upstreams from '../store/upstreams.ts';
 import { connect, keyOf, nameOf, personOf, type Arrival } from '../users/upstream/accounts.ts';
+import { owedBy } from '../users/factors/policy.ts';
 import type { Wishes } from '../users/upstream/client.ts';
 import { UpstreamRefusal } from '../users/upstream/refusal.ts';
 import { openVisit, sealVisit, sealWaiting, type Visit, type Way } from '../users/upstream/sealed.ts';
@@ -131,7 +133,7 @@ export async function endVisit(deps: Needs, back: Back, by: Requester): Promise<
     const refusal = refused('a sign-in that is fresh', `auth_time ${String(arrival.claims['auth_time'])}`);
     return { ...from, outcome: 'stale', refusal };
   }
-  if (way.kind === 'connect') return { ...from, ...(await connectTo(deps, way.sub, arrival, back, by)) };
+  if (way.kind === 'connect') return { ...from, ...(await connectTo(deps, way, arrival, back, by)) };
   return { ...from, ...(await signInAs(deps, arrival, visited, way, auth_time, back, by)) };
 }
 
@@ -238,14 +240,17 @@ async function signInAs(
         browser_sessions: sessions,
         browser: { value: browser, since: now },
         via: `upstream:${row.upstream}`,
-        onStart: (trx, sid) =>
-          upstreamSessions.put(trx, {
+        onStart: async (trx, sid) => {
+          // The account is held: whoever ends a connection ends the session as well, or is seen here.
+          if ((await links.findPerson(trx, keyOf(arrival)))?.sub !== person.sub) throw disconnected(person.sub);
+          await upstreamSessions.put(trx, {
             ...keyOf(arrival),
             sub: person.sub,
             expires_bucket: bucketOf(secondsAfter(now, SESSION_TTL)),
             sid,
             upstream_sid: typeof upstream_sid === 'string' ? upstream_sid.slice(0, 255) : null,
-          }),
+          });
+        },
       },
       by,
       now,
@@ -258,16 +263,21 @@ async function signInAs(
   }
 }
 
-/** Connects whoever came back with the account that sent them, if it is still the one signed in here. */
+const disconnected = (sub: string): OAuthError =>
+  accessDenied('the account cannot sign in', { check: 'account', sub, received: 'a connection that ended meanwhile' });
+
+/** Connects whoever came back with the account that sent them, if that sign-in is still the one here, and owes nothing. */
 async function connectTo(
   deps: Needs,
-  sub: string,
+  { sub, sid }: Extract<Way, { kind: 'connect' }>,
   arrival: Arrival,
   { sessions }: Back,
   by: Requester,
 ): Promise<Pick<Returned, 'outcome' | 'refusal'>> {
   const now = deps.clock();
-  if (sessions[0]?.sub !== sub) {
+  const [session] = sessions;
+  // A sign-in by password of somebody who has more carries the same sid on, and opens nothing.
+  if (session?.sub !== sub || session.sid !== sid || owedBy(deps.config, session) !== 'nothing') {
     return { outcome: 'gone', refusal: refused('the person who began it', 'somebody else, or nobody, is signed in') };
   }
   const link = { ...keyOf(arrival), name: nameOf(arrival.identity), label: arrival.row.label };

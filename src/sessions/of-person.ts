@@ -4,6 +4,7 @@ import { record, type Actor } from '../events/index.ts';
 import { readDevice } from '../protocol/user-agent.ts';
 import * as grants from '../store/grants.ts';
 import * as notices from '../store/logout-notices.ts';
+import * as links from '../store/person-links.ts';
 import { transact, type Trx } from '../store/postgres/db.ts';
 import * as store from '../store/sessions.ts';
 import * as users from '../store/users.ts';
@@ -55,7 +56,18 @@ export const endOwnSession = (
   sid: string,
   by: Actor,
   now: Date,
-): Promise<boolean> => transact(db, (trx) => endSessionOf(trx, sid, { sub }, by, now));
+): Promise<boolean> =>
+  transact(db, async (trx) => {
+    await endAsked(trx, sub, now);
+    return endSessionOf(trx, sid, { sub }, by, now);
+  });
+
+/** Whoever throws somebody out throws out what they began: a change of address that only has to be confirmed. */
+async function endAsked(trx: Trx, sub: string, now: Date): Promise<void> {
+  // Accounts come before links, as they do everywhere.
+  await users.findLocked(trx, sub);
+  await links.voidAllOf(trx, sub, now, ['change-email']);
+}
 
 /** How much ended with the other sessions. */
 export interface OthersEnded {
@@ -71,7 +83,7 @@ export async function endOtherSessions(
   now: Date,
 ): Promise<OthersEnded> {
   // A sign-in at this moment holds the account's row: its session is seen by the next statement.
-  await users.findLocked(trx, sub);
+  await endAsked(trx, sub, now);
   const sids = await store.endAllOf(trx, sub, now, sid);
   if (sids.length === 0) return { sessions_ended: 0, grants_revoked: 0 };
   await notices.enqueue(trx, sids, now);

@@ -129,9 +129,16 @@ export const openOf = (db: Db, whom: Addressee, now: Date): Promise<PersonLink[]
     .orderBy('purpose')
     .execute();
 
-/** Makes a person's links void: all of them, or those of these purposes. Their account is locked. */
-export async function voidAllOf(trx: Trx, sub: string, now: Date, purposes?: readonly string[]): Promise<void> {
+/** Makes a person's links void: all of them, or those of these purposes, or made since then. Their account is locked. */
+export async function voidAllOf(
+  trx: Trx,
+  sub: string,
+  now: Date,
+  purposes?: readonly string[],
+  since?: Date,
+): Promise<void> {
   let query = trx.updateTable('person_links').set({ used_at: now }).where('sub', '=', sub).where('used_at', 'is', null);
   if (purposes) query = query.where('purpose', 'in', purposes);
+  if (since) query = query.where('created_at', '>=', since);
   await query.execute();
 }

@@ -9,6 +9,7 @@ import * as grants from '../store/grants.ts';
 import * as notices from '../store/logout-notices.ts';
 import * as sessions from '../store/sessions.ts';
 import * as users from '../store/users.ts';
+import { voidAsked } from './links.ts';
 
 /** How much was live and ended. */
 export interface Ended {
@@ -16,9 +17,10 @@ export interface Ended {
   grants_revoked: number;
 }
 
-/** Ends every session and grant of a person, and forgets their browsers. */
+/** Ends every session and grant of a person, and what was asked for in them, and forgets their browsers. */
 export async function endAll(trx: Trx, sub: string, why: grants.RevokedFor, now: Date): Promise<Ended> {
   await users.update(trx, sub, { devices_reset_at: now });
+  await voidAsked(trx, sub, now);
   const sids = await sessions.endAllOf(trx, sub, now);
   await notices.enqueue(trx, sids, now);
   return { sessions_ended: sids.length, grants_revoked: await grants.revokeAllOf(trx, { sub }, why, now) };
@@ -31,6 +33,7 @@ export async function endAll(trx: Trx, sub: string, why: grants.RevokedFor, now:
 export async function signOutEverywhere(trx: Trx, sub: string, by: Actor, now: Date): Promise<Ended | undefined> {
   // A sign-in at this moment holds the account's row: its session is seen by the next statement.
   if (!(await users.findLocked(trx, sub))) return undefined;
+  await voidAsked(trx, sub, now);
   const sids = await sessions.endAllOf(trx, sub, now);
   await notices.enqueue(trx, sids, now);
   const grants_revoked = await grants.revokeOfSessions(trx, sids, 'sign_out', now);

@@ -15,11 +15,21 @@ import * as passkeys from '../store/passkeys.ts';
 import { transact, type Db, type Trx } from '../store/postgres/db.ts';
 import * as recoveryCodes from '../store/recovery-codes.ts';
 import * as totp from '../store/totp-credentials.ts';
+import * as upstreamLinks from '../store/upstream-links.ts';
 import * as users from '../store/users.ts';
 import { endAll } from './access.ts';
 import { updateAccount } from './accounts.ts';
 import { countRequest } from './asking.ts';
-import { makeLink, openLink, useLink, voidLinks, type PersonLink } from './links.ts';
+import {
+  makeLink,
+  openLink,
+  PURPOSES,
+  useLink,
+  voidLinks,
+  voidUndoSince,
+  type PersonLink,
+  type Purpose,
+} from './links.ts';
 import type { AnswerNeeds } from './mail-answers.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'secrets'>;
@@ -39,14 +49,18 @@ export async function askForAddress(
   const isSame = user.email !== null && foldName(user.email) === foldName(address);
   if (isSame && user.email_verified) return 'same';
   await countRequest(deps, 'change-email', user.sub, by, now);
-  await askForMail(deps.db, deps, 'change-email', { sub: user.sub, address, lang }, now);
+  // Whoever has many accounts fills nobody's mailbox with them.
+  await countRequest(deps, 'change-email to', address, by, now);
+  await askForMail(deps.db, deps, 'change-email', { sub: user.sub, address, lang, at: now.toISOString() }, now);
   return 'asked';
 }
 
 /** Sends the link to the new address; where somebody else has it, they are told instead. */
-export const answerAddress: Answer<AnswerNeeds> = async (trx, deps, { sub = '', address = '', lang }, now) => {
+export const answerAddress: Answer<AnswerNeeds> = async (trx, deps, { sub = '', address = '', lang, at }, now) => {
   const user = await users.findLocked(trx, sub);
   if (!user || user.disabled_at !== null) return;
+  // Whoever asked was signed out everywhere since then.
+  if (at !== undefined && user.devices_reset_at && user.devices_reset_at > new Date(at)) return;
   const owner = await users.findByName(trx, address);
   if (owner && owner.sub !== sub) {
     const whom = addressed(owner);
@@ -152,18 +166,23 @@ export const confirmAddress = (deps: Needs, token: string, by: Requester, now: D
 
 /**
  * Gives the account its old address back. Whoever changed it is signed out everywhere, and what they could have come to by the
- * new address, or added since, is gone: a password, passkeys, an authenticator app, and every link that was sent.
+ * new address, or added since, is gone: a password, passkeys, an authenticator app, connections, and the links that were sent.
  */
 export const undoAddress = (deps: Needs, token: string, by: Requester, now: Date): Promise<'done' | 'over'> =>
   withLink(deps, 'undo-email', token, now, async (trx, { sub }, link) => {
     const email_verified = link.detail['verified'] === 'true';
     await updateAccount(trx, sub, { email: link.email, email_verified }, by, now);
-    await voidLinks(trx, sub, now);
+    // But not a link to an address that was there before: whoever changed it twice has the later one, and takes nothing back with it.
+    await voidLinks(trx, sub, now, OF_BEFORE);
+    await voidUndoSince(trx, sub, link.created_at, now);
     await removeAddedSince(trx, sub, link.created_at, by, now);
     await endAll(trx, sub, 'password_change', now);
     await record(trx, { event: 'email_restored', sub }, by, now);
     await postNotice(trx, deps, { sub, notice: 'email_restored' }, now);
   });
+
+/** Every purpose but the one that takes a change back. */
+const OF_BEFORE = (Object.keys(PURPOSES) as Purpose[]).filter((purpose) => purpose !== 'undo-email');
 
 async function removeAddedSince(trx: Trx, sub: string, since: Date, by: Requester, now: Date): Promise<void> {
   const password = await users.passwordChangedAt(trx, sub);
@@ -177,4 +196,7 @@ async function removeAddedSince(trx: Trx, sub: string, since: Date, by: Requeste
     await record(trx, { event: 'factor_removed', sub, detail: { factor: 'totp' } }, by, now);
   const codes = await recoveryCodes.count(trx, sub);
   if (codes && codes.created_at > since) await recoveryCodes.removeAll(trx, sub);
+  for (const { upstream, upstream_sub, created_at } of await upstreamLinks.ofPerson(trx, sub))
+    if (created_at > since && (await upstreamLinks.remove(trx, sub, { upstream, upstream_sub })))
+      await record(trx, { event: 'upstream_unlinked', sub, detail: { upstream } }, by, now);
 }

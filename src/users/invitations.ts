@@ -10,6 +10,7 @@ import { pages } from '../protocol/endpoint.ts';
 import { notAllowed } from '../protocol/write-error.ts';
 import * as passkeys from '../store/passkeys.ts';
 import { transact, type Db, type Trx } from '../store/postgres/db.ts';
+import * as upstreamLinks from '../store/upstream-links.ts';
 import * as users from '../store/users.ts';
 import { hashPassword } from './accounts.ts';
 import { knownDevices } from './device.ts';
@@ -57,8 +58,11 @@ export async function invite(
   return { invited: true, mailed, expires_at, url: wanted ? url : undefined };
 }
 
+// By themselves: a mail to their address is no more than the invitation is.
 const hasWayIn = async (db: Db | Trx, sub: string): Promise<boolean> =>
-  (await users.passwordChangedAt(db, sub)) !== undefined || (await passkeys.allOf(db, sub)).length > 0;
+  (await users.passwordChangedAt(db, sub)) !== undefined ||
+  (await passkeys.countOf(db, sub)) > 0 ||
+  (await upstreamLinks.ofPerson(db, sub)).some(({ works }) => works);
 
 // A link counts for the address that it was sent to.
 const isStill = (user: users.User, email: string | null): boolean => user.disabled_at === null && user.email === email;

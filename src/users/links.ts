@@ -22,6 +22,9 @@ export const PURPOSES = {
 } as const satisfies Record<string, number>;
 export type Purpose = keyof typeof PURPOSES;
 
+/** Those that are asked for in a session, and not by whoever reads the mail. */
+const ASKED_BY_SESSIONS: readonly Purpose[] = ['change-email'];
+
 /** How often a code may be typed wrong: then the page has to ask for another one. */
 export const CODE_TRIES = 5;
 
@@ -137,6 +140,14 @@ export async function useCode(
 /** Makes links of a person void: those of these purposes, or every one. Their account is locked. */
 export const voidLinks = (trx: Trx, sub: string, now: Date, purposes?: readonly Purpose[]): Promise<void> =>
   links.voidAllOf(trx, sub, now, purposes);
+
+/** Makes links void that take back a change of address, those made since then. */
+export const voidUndoSince = (trx: Trx, sub: string, since: Date, now: Date): Promise<void> =>
+  links.voidAllOf(trx, sub, now, ['undo-email'], since);
+
+/** What somebody asked for who may have been signed in as another: it ends with the sign-ins that it was asked in. */
+export const voidAsked = (trx: Trx, sub: string, now: Date): Promise<void> =>
+  links.voidAllOf(trx, sub, now, ASKED_BY_SESSIONS);
 
 /** Six digits, each as likely as any other: a number that would make some likelier is drawn again. */
 function drawCode(random: Deps['random']): string {

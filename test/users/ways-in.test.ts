@@ -33,7 +33,7 @@ async function somebody() {
   return {
     sub: user.sub,
     removePasskey: (deps = at.deps) => removeOwnPasskey(deps, session, passkey!.passkey_id, BY, created_at),
-    disconnect: (deps = at.deps) => disconnectFrom(deps, user.sub, link, BY, created_at),
+    disconnect: (deps = at.deps) => disconnectFrom(deps, session, link, BY, created_at),
   };
 }
 

@@ -12,7 +12,7 @@ const way = z.discriminatedUnion('kind', [
   /** This server's own sign-in page; `to` names a page of the account. */
   z.object({ kind: z.literal('login'), to: z.string().optional() }),
   /** The account page: the person wants to connect it with an account that is theirs by their session. */
-  z.object({ kind: z.literal('connect'), sub: z.string() }),
+  z.object({ kind: z.literal('connect'), sub: z.string(), sid: z.string() }),
 ]);
 export type Way = z.infer<typeof way>;
 

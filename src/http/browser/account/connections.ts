@@ -40,7 +40,7 @@ export function connections(app: FastifyInstance, context: Context): void {
       const upstream = textOf(form, 'upstream') ?? '';
       if (action === 'disconnect') {
         const which = { upstream, upstream_sub: textOf(form, 'upstream_sub') ?? '' };
-        const done = await disconnectFrom(deps, session.sub, which, by, now);
+        const done = await disconnectFrom(deps, session, which, by, now);
         return done === 'last' ? { problem: t.last, field } : { to: 'connections', done: 'disconnected' };
       }
       if (action === 'later') {
@@ -51,7 +51,8 @@ export function connections(app: FastifyInstance, context: Context): void {
         const done = await connectWaiting(deps, browser, session, by, now);
         return done === 'connected' ? { to: 'connections', done } : { problem: t.refused, field };
       }
-      await leaveFor(context, request, reply, upstream, { kind: 'connect', sub: session.sub }, { fresh: false });
+      const { sub, sid } = session;
+      await leaveFor(context, request, reply, upstream, { kind: 'connect', sub, sid }, { fresh: false });
       return 'answered';
     },
   });
