@@ -133,6 +133,14 @@ export async function signInForToken(
 
 /** @throws OAuthError where the sign-in is not whole: what is missing, and how to bring it */
 function refuseOwing({ config }: Pick<Deps, 'config'>, person: SignedIn): void {
+  if (person.erase_after) {
+    throw new OAuthError('invalid_credentials', 'the account is to be deleted: sign in in a browser to keep it', {
+      check: 'account',
+      expected: 'an account that stays',
+      received: 'one that is to be erased, as its person wishes',
+      sub: person.sub,
+    });
+  }
   const owed = owedBy(config, person);
   if (owed === 'nothing') return;
   const missing =

@@ -42,6 +42,8 @@ export interface SignedIn {
   device: string;
   /** The second factors they have, by name: what is proven may not be enough (factors/policy.ts). */
   second_factors: readonly string[];
+  /** When the account is to be erased, as its person wishes: only a browser has the page that keeps it. */
+  erase_after?: Date | null;
 }
 
 const PASSWORD = ['pwd'];
@@ -88,9 +90,9 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
       await users.rehash(deps.db, user.sub, user.phc, await deps.passwords.hash(credentials.password));
     }
     const cookie = knownDevices(deps.secrets, deps.random, credentials.device, user, now);
-    const { sub, username, password_changed_at, second_factors } = user;
+    const { sub, username, password_changed_at, second_factors, erase_after } = user;
     const shown = { amr: PASSWORD, acr: levelOf(PASSWORD) };
-    return { sub, username, ...shown, password_changed_at, device: cookie, second_factors };
+    return { sub, username, ...shown, password_changed_at, device: cookie, second_factors, erase_after };
   });
 }
 

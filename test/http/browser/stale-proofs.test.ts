@@ -203,3 +203,15 @@ test('who signs in with a provider is not invited to a password', async () => {
   const again = await operator.send('POST', `/users/${invited.sub}/invite`, { link: true });
   expect(again.json()).toEqual({ invited: false, mailed: false });
 });
+
+test('an account that is to be erased gives a script no token', async () => {
+  const login = () =>
+    at.app.inject({ method: 'POST', url: '/login', payload: { username: user.username, password: PASSWORD } });
+  expect((await login()).statusCode).toBe(200);
+  await send(thief, '/account/delete', { action: 'delete' });
+  const refused = await login();
+  expect([refused.statusCode, refused.json<{ error: string }>().error]).toEqual([401, 'invalid_credentials']);
+  const browser = await signIn(at, user);
+  await send(browser, '/account/delete', { action: 'keep' });
+  expect((await login()).statusCode).toBe(200);
+});
