@@ -80,6 +80,14 @@ test('a link is good for its purpose, and for its time', async () => {
   expect(Object.values(PURPOSES).filter((lifetime) => lifetime > 3600)).toEqual([604_800, 604_800]);
 });
 
+test('ASVS 6.5.5: what signs somebody in by mail ends after ten minutes', async () => {
+  const { token } = await make({ purpose: 'sign-in' });
+  at.clock.advance(599);
+  expect(await openLink(at.deps.db, 'sign-in', token, now())).toBeDefined();
+  at.clock.advance(1);
+  expect(await use(token, 'sign-in')).toBeUndefined();
+});
+
 test('fifty at once, at two servers: one has it', async () => {
   const { token } = await make();
   const used = await Promise.all(
