@@ -9,7 +9,7 @@ import { accessDenied, invalidRequest, OAuthError } from '../protocol/error.ts';
 import { bucketOf, drawHandle, readHandle, sha256, type HandleKey } from '../protocol/handle.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { textOf, type Parameters } from '../protocol/parameters.ts';
-import { identityOf, methodsOf } from '../protocol/upstream.ts';
+import { identityOf, methodsOf, UPSTREAM_NAME } from '../protocol/upstream.ts';
 import { startSession, type LiveSession } from '../sessions/index.ts';
 import * as interactions from '../store/interactions.ts';
 import { transact } from '../store/postgres/db.ts';
@@ -41,7 +41,8 @@ export async function offeredUpstream(
   { db }: Pick<Needs, 'db'>,
   name: string,
 ): Promise<upstreams.Upstream | undefined> {
-  const row = await upstreams.find(db, name);
+  // Whoever asks may name what cannot be looked for (U+0000).
+  const row = UPSTREAM_NAME.test(name) ? await upstreams.find(db, name) : undefined;
   return row?.disabled === false ? row : undefined;
 }
 

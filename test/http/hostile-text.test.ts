@@ -113,11 +113,11 @@ test('in every parameter of every form and query: refused, or taken as what it i
 
 const PEOPLE = words(`
   /signup /forgot-password /login/email /login/second-factor /language /password-strength /upstream/work/callback
-  /upstream/a%00b/callback /upstream/a%0D%0Ab/callback /verify/x /reset-password/x /invitation/x /login/link/x /account/email/confirm/x
+  /upstream/a%00b/callback /upstream/a%0D%0Ab/callback /upstream/a%00b/backchannel-logout /verify/x /reset-password/x /invitation/x /login/link/x /account/email/confirm/x
   /account/email/undo/x`);
 const TYPED = words(`
   username email name password new-password current-password otp recovery-code passkey setup codes upstream upstream_sub
-  request interaction code state posted iss error return_to language to done outcome sent action`);
+  request interaction logout_token code state posted iss error return_to language to done outcome sent action`);
 
 test('in the fields of the pages of people, behind a form that counts', async () => {
   const { origin, host } = new URL(at.deps.config.ISSUER);
