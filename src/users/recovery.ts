@@ -13,7 +13,7 @@ import { transact, type Db } from '../store/postgres/db.ts';
 import * as users from '../store/users.ts';
 import { hashPassword, storePassword } from './accounts.ts';
 import { countRequest } from './asking.ts';
-import { verdictOn, type Refusal } from './factors/verdict.ts';
+import { verdictOn, type Verdict } from './factors/verdict.ts';
 import { makeLink, openLink, useLink, voidLinks } from './links.ts';
 import type { AnswerNeeds } from './mail-answers.ts';
 
@@ -65,7 +65,7 @@ export async function openReset({ db }: { db: Db }, token: string, now: Date): P
 const isStill = (user: users.User, email: string | null): boolean => user.disabled_at === null && user.email === email;
 
 /** Of several at once one sets its password; `over`: the link is not good any more. */
-export type ResetOutcome = 'done' | 'over' | { refusal: Refusal };
+export type ResetOutcome = 'done' | 'over' | { verdict: Verdict };
 
 /**
  * Sets a new password by a link: every session and grant of before ends, other links that were sent are void, and the account is told.
@@ -80,8 +80,8 @@ export async function resetPassword(
 ): Promise<ResetOutcome> {
   const before = await openReset(deps, token, now);
   if (!before) return 'over';
-  const { refusal } = await verdictOn(deps, password, before);
-  if (refusal !== undefined) return { refusal };
+  const verdict = await verdictOn(deps, password, before);
+  if (verdict.refusal !== undefined) return { verdict };
   const phc = await hashPassword(deps, password);
   return transact(deps.db, async (trx) => {
     const user = await users.findLocked(trx, before.sub);

@@ -1,9 +1,17 @@
 /** The page that waits for a code from a mail, and the pages that links of mails lead to. */
 import { named, type ClientView } from './client.ts';
-import { nameForManagers, newPasswordField, passwordProblem, type PasswordProblem } from './choose-password.ts';
 import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
+import {
+  nameForManagers,
+  meterStyle,
+  newPasswordField,
+  passwordMeter,
+  refusalOf,
+  type JudgedPassword,
+  type NewPasswordProps,
+} from './new-password.ts';
 import { loginSentences } from './sentences/login.ts';
 import { mailCodeSentences } from './sentences/mail-code.ts';
 import { revealPassword, sendOnce } from './script.ts';
@@ -74,27 +82,27 @@ export type ConfirmAddressPageProps = {
   /** Opened in another browser than the one that signed up: the password is chosen here. */
   elsewhere: boolean;
   min_length: number;
-  problem?: PasswordProblem | 'taken' | undefined;
+  problem?: JudgedPassword | 'taken' | undefined;
   request_id?: string | undefined;
-};
+} & Pick<NewPasswordProps, 'strength_url' | 'link'>;
 
 /** Behind the link of a mail. Scanners of mail open it: only the button does something. */
 export function confirmAddressPage(props: ConfirmAddressPageProps): Html {
-  const { frame, action, form_token, email, elsewhere, min_length } = props;
+  const { frame, action, form_token, email, elsewhere, min_length, strength_url, link } = props;
   const t = mailCodeSentences(frame.lang);
-  const problem =
-    props.problem === 'taken' ? t.taken : props.problem && passwordProblem(frame, props.problem, min_length);
+  const problem = props.problem === 'taken' ? t.taken : props.problem && refusalOf(frame.lang, props.problem);
   const field = elsewhere ? 'new-password' : 'verify-submit';
   return page(frame, {
     title: titled(frame, t.confirm, problem),
     heading: t.confirm,
     lead: elsewhere ? t.elsewhere({ email: named(email) }) : t.confirm_lead({ email: named(email) }),
-    scripts: [revealPassword, sendOnce],
+    scripts: elsewhere ? [revealPassword, passwordMeter, sendOnce] : [sendOnce],
+    ...(elsewhere && { style: meterStyle }),
     body: html`
       ${problemSummary(frame, problem, field)}
       <form method="post" action="${action}">
         ${hidden({ form_token })}
-        ${elsewhere && html`${nameForManagers(email)}${newPasswordField(frame, { problem, min_length, focus: problem === undefined })}`}
+        ${elsewhere && html`${nameForManagers(email)}${newPasswordField(frame, { problem, min_length, strength_url, link, autofocus: problem === undefined })}`}
         <div class="actions"><button class="button strong" id="verify-submit">${t.confirm}</button></div>
       </form>
       ${problemDetails(frame, props.request_id)}

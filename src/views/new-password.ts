@@ -1,9 +1,8 @@
 /** The field for a new password, the same wherever one is chosen; and what is said of one. */
 import type { Language } from '../languages/index.ts';
 import { problemAt, problemAttributes } from './form.ts';
-import { html, type Html } from './html.ts';
+import { html, raw, type Html } from './html.ts';
 import type { Frame } from './layout.ts';
-import { raw } from './html.ts';
 import { frameSentences } from './sentences/frame.ts';
 import { passwordSentences } from './sentences/password.ts';
 import { recoverySentences } from './sentences/recovery.ts';
@@ -54,6 +53,9 @@ export type NewPasswordProps = {
   min_length: number;
   /** Where a password is judged while it is typed. */
   strength_url: string;
+  /** The link of a mail that the page is behind: whose password it is to be. */
+  link?: string | undefined;
+  hint?: string | undefined;
   problem?: string | undefined;
   autofocus?: boolean;
 };
@@ -61,7 +63,7 @@ export type NewPasswordProps = {
 /** The field. Any characters may be in it, pasted ones too; without JavaScript the verdict comes with the answer. */
 export function newPasswordField(
   frame: Frame,
-  { min_length, strength_url, problem, autofocus = false }: NewPasswordProps,
+  { min_length, strength_url, link, hint, problem, autofocus = false }: NewPasswordProps,
 ): Html {
   const common = frameSentences(frame.lang);
   return html`<div class="field">
@@ -77,23 +79,39 @@ export function newPasswordField(
         passwordrules="minlength: ${min_length};"
         data-show="${common.show}"
         data-hide="${common.hide}"
-        data-strength="${strength_url}"
         required${problemAttributes(problem, 'new-password')}${autofocus && html` autofocus`}
       />
     </div>
+    ${hint !== undefined && html`<p class="small muted">${hint}</p>`}
     <p class="small muted" id="password-strength" role="status"></p>
+    <input type="hidden" id="strength-url" value="${strength_url}" />
+    ${link !== undefined && html`<input type="hidden" id="strength-link" value="${link}" />`}
   </div>`;
 }
 
 /** How the meter looks. */
 export const meterStyle = raw('meter{width:100%;height:.5rem;margin-top:.5rem}');
 
+/** For password managers: they file the password under the name that stands beside it. */
+export const nameForManagers = (username: string): Html =>
+  html`<input
+    class="hush"
+    id="username"
+    name="username"
+    value="${username}"
+    autocomplete="username"
+    tabindex="-1"
+    aria-hidden="true"
+  />`;
+
 /**
- * Asks what a password is worth once nobody has typed for half a second. An answer that comes late is not shown, and where there
- * is none nothing is said.
+ * Asks what a password is worth once nobody has typed for half a second, with what else the form knows of the person. An answer
+ * that comes late is not shown, and where there is none nothing is said. The two hidden inputs have no name: forms do not send them.
  */
 export const passwordMeter = raw(`
-for (const input of document.querySelectorAll('input[data-strength]')) {
+for (const url of document.querySelectorAll('#strength-url')) {
+  const input = document.getElementById('new-password');
+  const link = document.getElementById('strength-link');
   const said = document.getElementById('password-strength');
   const meter = document.createElement('meter');
   let timer, last = 0;
@@ -108,8 +126,9 @@ for (const input of document.querySelectorAll('input[data-strength]')) {
     clearTimeout(timer);
     const turn = ++last;
     timer = setTimeout(async () => {
-      const body = new URLSearchParams({ password: input.value });
-      const answer = input.value === '' ? undefined : await fetch(input.dataset.strength, { method: 'POST', body }).catch(() => {});
+      const body = new URLSearchParams({ password: input.value, link: link ? link.value : '' });
+      for (const name of ['email', 'name']) body.set(name, input.form.elements[name] ? input.form.elements[name].value : '');
+      const answer = input.value === '' ? undefined : await fetch(url.value, { method: 'POST', body }).catch(() => {});
       const judged = answer && answer.ok ? await answer.json() : undefined;
       if (turn !== last) return;
       meter.hidden = !judged;

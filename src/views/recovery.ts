@@ -3,8 +3,16 @@ import { named } from './client.ts';
 import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
+import {
+  nameForManagers,
+  meterStyle,
+  newPasswordField,
+  passwordMeter,
+  refusalOf,
+  type JudgedPassword,
+  type NewPasswordProps,
+} from './new-password.ts';
 import { revealPassword, sendOnce } from './script.ts';
-import { frameSentences } from './sentences/frame.ts';
 import { loginSentences } from './sentences/login.ts';
 import { recoverySentences } from './sentences/recovery.ts';
 
@@ -78,49 +86,24 @@ export type ResetPasswordPageProps = Form & {
   /** The fewest characters a password may have. */
   min_length: number;
   interaction: string;
-  problem?: 'short' | 'long' | 'name' | 'common' | 'guessable' | undefined;
-};
+  problem?: JudgedPassword | undefined;
+} & Pick<NewPasswordProps, 'strength_url' | 'link'>;
 
 export function resetPasswordPage(props: ResetPasswordPageProps): Html {
   const { frame, action, form_token, username, min_length, interaction, request_id } = props;
   const t = recoverySentences(frame.lang);
-  const common = frameSentences(frame.lang);
-  const problem = props.problem && (props.problem === 'short' ? t.short({ min: min_length }) : t[props.problem]);
+  const { strength_url, link } = props;
+  const problem = props.problem && refusalOf(frame.lang, props.problem);
   return page(frame, {
     title: titled(frame, t.reset_title, problem),
     heading: t.reset_title,
     lead: t.reset_lead({ username: named(username) }),
-    scripts: [revealPassword, sendOnce],
+    scripts: [revealPassword, passwordMeter, sendOnce],
+    style: meterStyle,
     body: html`${problemSummary(frame, problem, 'new-password')}
       <form method="post" action="${action}">
-        ${hidden({ form_token, interaction })}
-        <input
-          class="hush"
-          id="username"
-          name="username"
-          value="${username}"
-          autocomplete="username"
-          tabindex="-1"
-          aria-hidden="true"
-        />
-        <div class="field">
-          <label for="new-password">${t.new_password}</label>
-          ${problemAt(problem, 'new-password')}
-          <div class="slot">
-            <input
-              id="new-password"
-              name="new-password"
-              type="password"
-              autocomplete="new-password"
-              minlength="${min_length}"
-              passwordrules="minlength: ${min_length};"
-              data-show="${common.show}"
-              data-hide="${common.hide}"
-              required${problemAttributes(problem, 'new-password')}${problem === undefined && html` autofocus`}
-            />
-          </div>
-          <p class="small muted">${t.reset_hint}</p>
-        </div>
+        ${hidden({ form_token, interaction })} ${nameForManagers(username)}
+        ${newPasswordField(frame, { min_length, strength_url, link, hint: t.reset_hint, problem, autofocus: problem === undefined })}
         <div class="actions"><button class="button strong" id="reset-submit">${t.reset_submit}</button></div>
       </form>
       ${problemDetails(frame, request_id)}`,

@@ -1,9 +1,9 @@
 /** Where somebody makes an account. */
 import { clientName, namedClient, type ClientView } from './client.ts';
-import { newPasswordField, passwordProblem, type PasswordProblem } from './choose-password.ts';
 import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
+import { meterStyle, newPasswordField, passwordMeter, refusalOf, type JudgedPassword } from './new-password.ts';
 import { frameSentences } from './sentences/frame.ts';
 import { loginSentences } from './sentences/login.ts';
 import { signUpSentences } from './sentences/sign-up.ts';
@@ -17,7 +17,8 @@ export type SignUpPageProps = {
   email: string;
   name: string;
   min_length: number;
-  problem?: 'bad_email' | 'bad_domain' | 'bad_name' | 'too_many_requests' | PasswordProblem | undefined;
+  strength_url: string;
+  problem?: 'bad_email' | 'bad_domain' | 'bad_name' | 'too_many_requests' | JudgedPassword | undefined;
   request_id?: string | undefined;
   /** Where those go who have an account. */
   login_url: string;
@@ -27,7 +28,7 @@ export type SignUpPageProps = {
 const FIELD = { bad_email: 'email', bad_domain: 'email', bad_name: 'name', too_many_requests: 'email' } as const;
 
 export function signUpPage(props: SignUpPageProps): Html {
-  const { frame, action, form_token, client, email, name, min_length, login_url, cancel } = props;
+  const { frame, action, form_token, client, email, name, min_length, strength_url, login_url, cancel } = props;
   const t = signUpSentences(frame.lang);
   const { field, problem } = problemOf(props);
   const about = (of: string) => (of === field ? problem : undefined);
@@ -36,7 +37,8 @@ export function signUpPage(props: SignUpPageProps): Html {
     heading: client ? t.title_client({ client: namedClient(client) }) : t.title,
     lead: t.lead,
     client,
-    scripts: [revealPassword, sendOnce],
+    scripts: [revealPassword, passwordMeter, sendOnce],
+    style: meterStyle,
     body: html`
       ${problemSummary(frame, problem, field)}
       <form method="post" action="${action}">
@@ -68,7 +70,7 @@ export function signUpPage(props: SignUpPageProps): Html {
             ${problemAttributes(about('name'), 'name')}
           />
         </div>
-        ${newPasswordField(frame, { problem: about('new-password'), min_length })}
+        ${newPasswordField(frame, { problem: about('new-password'), min_length, strength_url })}
         <div class="actions">
           <button class="button strong" id="signup-submit" name="action" value="signup">${t.submit}</button>
           <a class="button quiet" id="signup-login" href="${login_url}">${t.have_account}</a>
@@ -85,7 +87,7 @@ export function signUpPage(props: SignUpPageProps): Html {
   });
 }
 
-function problemOf({ frame, problem, min_length }: SignUpPageProps): { field: string; problem: string | undefined } {
+function problemOf({ frame, problem }: SignUpPageProps): { field: string; problem: string | undefined } {
   switch (problem) {
     case undefined:
       return { field: 'email', problem: undefined };
@@ -96,6 +98,6 @@ function problemOf({ frame, problem, min_length }: SignUpPageProps): { field: st
     case 'bad_name':
       return { field: FIELD[problem], problem: signUpSentences(frame.lang)[problem] };
     default:
-      return { field: 'new-password', problem: passwordProblem(frame, problem, min_length) };
+      return { field: 'new-password', problem: refusalOf(frame.lang, problem) };
   }
 }

@@ -106,6 +106,8 @@ function resetDoors(app: FastifyInstance, context: Context, options: ReturnType<
       form_token: formToken(deps, binding(token, browserOf(context, request, reply))),
       username: user.username,
       min_length: deps.config.PASSWORD_MIN_LENGTH,
+      strength_url: urlOf(context, pages.password_strength),
+      link: token,
       request_id: given.problem && request.id,
       ...given,
     };
@@ -141,10 +143,10 @@ function resetDoors(app: FastifyInstance, context: Context, options: ReturnType<
       if (outcome !== 'done') {
         const refusal = invalidRequest('the password cannot be set', {
           check: 'new_password',
-          received: outcome.refusal,
+          received: outcome.verdict.refusal,
         });
         noted(deps, request, refusal, 400);
-        return show(request, reply, { interaction, problem: outcome.refusal });
+        return show(request, reply, { interaction, problem: outcome.verdict });
       }
       const query = interaction === '' ? '' : `?${new URLSearchParams({ interaction }).toString()}`;
       return reply.redirect(`${urlOf(context, pages.reset_password)}/done${query}`, 303);

@@ -34,6 +34,8 @@ export function invitation(app: FastifyInstance, context: Context): void {
       form_token: formToken(deps, bindingOf(token, browserOf(context, request, reply))),
       email: user.email ?? '',
       min_length: deps.config.PASSWORD_MIN_LENGTH,
+      strength_url: urlOf(context, pages.password_strength),
+      link: token,
       problem,
       request_id: problem && request.id,
     };
@@ -64,14 +66,9 @@ export function invitation(app: FastifyInstance, context: Context): void {
       const outcome = await acceptInvitation(deps, given, requesterOf(request));
       if (outcome === 'over') return stale(request, reply);
       if ('verdict' in outcome) {
-        const { refusal } = outcome.verdict;
-        noted(
-          deps,
-          request,
-          invalidRequest('the password cannot be set', { check: 'new_password', received: refusal }),
-          400,
-        );
-        return show(request, reply, refusal);
+        const detail = { check: 'new_password', received: outcome.verdict.refusal } as const;
+        noted(deps, request, invalidRequest('the password cannot be set', detail), 400);
+        return show(request, reply, outcome.verdict);
       }
       await begin(context, request, reply, { browser, sessions, since }, outcome, 'invitation');
       return reply.redirect(accountUrl(context, 'overview'), 303);

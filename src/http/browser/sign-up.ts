@@ -174,8 +174,9 @@ async function takeForm(
   } else if ('request' in outcome) {
     reply.redirect(`${place.url}?request=${outcome.request}`, 303);
   } else {
-    const problem = 'verdict' in outcome ? outcome.verdict.refusal : (`bad_${outcome.problem}` as const);
-    const detail = { check: 'sign_up', received: problem } as const;
+    const problem = 'verdict' in outcome ? outcome.verdict : (`bad_${outcome.problem}` as const);
+    const received = typeof problem === 'string' ? problem : problem.refusal;
+    const detail = { check: 'sign_up', received } as const;
     noted(deps, request, invalidRequest('an account cannot be made with what was typed', detail), 400);
     sendForm(context, reply, place, { ...typed, problem }, 400);
   }
@@ -262,6 +263,7 @@ function sendForm(context: Context, reply: FastifyReply, place: Place, shown: Sh
     login_url,
     cancel: cancels,
     min_length,
+    strength_url: urlOf(context, pages.password_strength),
     email: shown.email.slice(0, 320),
     name: shown.name.slice(0, 128),
     problem: shown.problem,

@@ -32,12 +32,14 @@ export function verify(app: FastifyInstance, context: Context): void {
     const action = urlOf(context, `${pages.verify}/${encodeURIComponent(token)}`);
     const form_token = formToken(deps, bindingOf(token, browser));
     const min_length = deps.config.PASSWORD_MIN_LENGTH;
+    const strength_url = urlOf(context, pages.password_strength);
     const request_id = props.problem && reply.request.id;
     const status = props.problem === undefined ? 200 : 400;
     return sendPage(
       context,
       reply,
-      (frame) => confirmAddressPage({ frame, action, form_token, min_length, request_id, ...props }),
+      (frame) =>
+        confirmAddressPage({ frame, action, form_token, min_length, strength_url, link: token, request_id, ...props }),
       { status },
     );
   };
@@ -89,8 +91,9 @@ export function verify(app: FastifyInstance, context: Context): void {
       const outcome = await confirmByLink(deps, { link: { token, opened }, password, device }, requesterOf(request));
       if (outcome === 'over' || outcome === 'wrong') return stale(request, reply);
       if (outcome === 'taken' || 'verdict' in outcome) {
-        const problem = outcome === 'taken' ? outcome : outcome.verdict.refusal;
-        const detail = { check: 'sign_up', received: problem } as const;
+        const problem = outcome === 'taken' ? outcome : outcome.verdict;
+        const received = outcome === 'taken' ? outcome : outcome.verdict.refusal;
+        const detail = { check: 'sign_up', received } as const;
         noted(deps, request, invalidRequest('an account cannot be made with what was typed', detail), 400);
         return show(reply, { token, browser, email, elsewhere, problem });
       }

@@ -1,7 +1,7 @@
 /** The password: changed by whoever knows it or signed in with a passkey just now, and set by whoever has none. */
 import { hidden, problemAt, problemAttributes, problemSummary } from '../form.ts';
 import { html, type Html } from '../html.ts';
-import { newPasswordField, passwordMeter, refusalOf, type JudgedPassword } from '../new-password.ts';
+import { nameForManagers, newPasswordField, passwordMeter, refusalOf, type JudgedPassword } from '../new-password.ts';
 import { revealPassword, sendOnce } from '../script.ts';
 import { frameSentences } from '../sentences/frame.ts';
 import { passwordSentences } from '../sentences/password.ts';
@@ -42,16 +42,7 @@ export function passwordPage(props: PasswordPageProps): Html {
     body: html`${problemSummary(frame, of_new ?? other, field)}
       ${!has_password ? html`<p>${t.none}</p>` : !asks_current && html`<p>${t.proven}</p>`}
       <form method="post" action="${action}">
-        ${hidden({ form_token })}
-        <input
-          class="hush"
-          id="username"
-          name="username"
-          value="${props.username}"
-          autocomplete="username"
-          tabindex="-1"
-          aria-hidden="true"
-        />
+        ${hidden({ form_token })} ${nameForManagers(props.username)}
         ${
           asks_current &&
           html`<div class="field">

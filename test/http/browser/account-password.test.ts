@@ -111,6 +111,9 @@ test('the meter says what the form would: of this person, in their language, and
   const stranger = new TestBrowser(at);
   const good = await stranger.post('/password-strength?ui_locales=de', { password: 'ox cart at dawn' });
   expect(good.json()).toMatchObject({ acceptable: true, score: 4 });
+  const typed = { email: 'ada@example.test', name: 'Ada Lovelace' };
+  const newcomer = await stranger.post('/password-strength', { password: 'lovelace12', ...typed });
+  expect(newcomer.json()).toMatchObject({ acceptable: false, message: expect.stringContaining('your name') });
   const elsewhere = await at.app.inject({
     method: 'POST',
     url: '/password-strength',

@@ -264,3 +264,18 @@ test('in production without a mail server there is no such page, and no link to 
   expect((await app.inject({ url: '/login', headers })).body).not.toContain('forgot');
   await app.close();
 });
+
+test('the meter knows whose link it is, and the form says the same with the reason', async () => {
+  const ada = await aUser(at, { claims: { family_name: 'Lovelace' } });
+  const link = await asked(ada);
+  const browser = new TestBrowser(at);
+  const page = await browser.get(link);
+  const value = (id: string) => new RegExp(`id="${id}" value="([^"]*)"`).exec(page.body)![1]!;
+  const judged = await browser.post(new URL(value('strength-url')).pathname, {
+    password: 'lovelace12',
+    link: value('strength-link'),
+  });
+  expect(judged.json()).toMatchObject({ acceptable: false, message: expect.stringContaining('close to your name') });
+  const refused = await reset(link, 'lovelace12', browser);
+  expect([refused.statusCode, refused.body]).toEqual([400, expect.stringContaining('close to your name')]);
+});

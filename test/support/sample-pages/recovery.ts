@@ -11,11 +11,18 @@ import {
 import { emailPage } from '../../../src/views/account/email.ts';
 import { emailDonePage, emailLinkPage } from '../../../src/views/email.ts';
 import { accountFrame } from './account.ts';
-import { hostile } from './frame.ts';
+import { hostile, refused } from './frame.ts';
 
 const form = { action: '/forgot-password', form_token: 'form-token' };
 const forgot = { ...form, username: '', interaction: '', back_url: '/login' };
-const reset = { ...form, username: 'Ada', interaction: '', min_length: 8 };
+const reset = {
+  ...form,
+  username: 'Ada',
+  interaction: '',
+  min_length: 8,
+  strength_url: '/password-strength',
+  link: 'l',
+};
 
 const email = { ...form, email: 'ada@example.test', email_verified: true, sent: true, mail: true };
 const link = { ...form, username: 'Ada', address: 'ada@example.test' };
@@ -26,8 +33,8 @@ export const recoverySamples = (frame: Frame): Record<string, Html> => ({
   'forgot-password-hostile': forgotPasswordPage({ frame, ...forgot, username: hostile, interaction: hostile }),
   'forgot-password-sent': forgotSentPage({ frame, back_url: '/login', mail_url: '/dev/mail' }),
   'reset-password': resetPasswordPage({ frame, ...reset }),
-  'reset-password-problem': resetPasswordPage({ frame, ...reset, problem: 'short', request_id: 'r-1' }),
-  'reset-password-hostile': resetPasswordPage({ frame, ...reset, username: hostile, problem: 'guessable' }),
+  'reset-password-problem': resetPasswordPage({ frame, ...reset, problem: refused('short'), request_id: 'r-1' }),
+  'reset-password-hostile': resetPasswordPage({ frame, ...reset, username: hostile, problem: refused('guessable') }),
   'reset-password-done': resetDonePage({ frame, sign_in_url: '/login' }),
   'account-email': emailPage({ frame: accountFrame(frame, 'email'), ...email, typed: '' }),
   'account-email-problem': emailPage({

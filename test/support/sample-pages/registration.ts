@@ -5,17 +5,39 @@ import { confirmAddressPage, mailCodePage, mailNotePage } from '../../../src/vie
 import { invitationPage } from '../../../src/views/invitation.ts';
 import { emailSignInPage, signInLinkPage } from '../../../src/views/email-sign-in.ts';
 import { signUpPage } from '../../../src/views/sign-up.ts';
-import { hostile } from './frame.ts';
+import { hostile, refused } from './frame.ts';
 
 const form = { action: '/signup', form_token: 'form-token' };
-const signUp = { ...form, email: '', name: '', min_length: 8, login_url: '/login', cancel: false };
+const signUp = {
+  ...form,
+  email: '',
+  name: '',
+  min_length: 8,
+  strength_url: '/password-strength',
+  login_url: '/login',
+  cancel: false,
+};
 const typed = { email: 'ada@example.test', name: 'Ada Lovelace' };
 const waiting = { ...form, request: 'a-request', email: 'ada@example.test', other_url: '/signup' };
-const confirm = { ...form, email: 'ada@example.test', elsewhere: false, min_length: 8 };
+const confirm = {
+  ...form,
+  email: 'ada@example.test',
+  elsewhere: false,
+  min_length: 8,
+  strength_url: '/password-strength',
+  link: 'l',
+};
 
 export const registrationSamples = (frame: Frame): Record<string, Html> => ({
   signup: signUpPage({ frame, ...signUp }),
-  'signup-problem': signUpPage({ frame, ...signUp, ...typed, problem: 'guessable', request_id: 'r-1', cancel: true }),
+  'signup-problem': signUpPage({
+    frame,
+    ...signUp,
+    ...typed,
+    problem: refused('guessable'),
+    request_id: 'r-1',
+    cancel: true,
+  }),
   'signup-bad-email': signUpPage({ frame, ...signUp, email: 'ada', problem: 'bad_email', request_id: 'r-1' }),
   'signup-hostile': signUpPage({ frame, ...signUp, email: hostile, name: hostile, problem: 'bad_name' }),
   'mail-code': mailCodePage({ frame, ...waiting }),
@@ -23,10 +45,10 @@ export const registrationSamples = (frame: Frame): Record<string, Html> => ({
   'mail-code-hostile': mailCodePage({ frame, ...waiting, email: hostile, problem: 'over' }),
   'confirm-address': confirmAddressPage({ frame, ...confirm }),
   'confirm-address-taken': confirmAddressPage({ frame, ...confirm, problem: 'taken', request_id: 'r-1' }),
-  'confirm-address-elsewhere': confirmAddressPage({ frame, ...confirm, elsewhere: true, problem: 'short' }),
+  'confirm-address-elsewhere': confirmAddressPage({ frame, ...confirm, elsewhere: true, problem: refused('short') }),
   'confirm-address-hostile': confirmAddressPage({ frame, ...confirm, email: hostile, elsewhere: true }),
   invitation: invitationPage({ frame, ...confirm }),
-  'invitation-problem': invitationPage({ frame, ...confirm, problem: 'common', request_id: 'r-1' }),
+  'invitation-problem': invitationPage({ frame, ...confirm, problem: refused('common'), request_id: 'r-1' }),
   'invitation-hostile': invitationPage({ frame, ...confirm, email: hostile }),
   'email-sign-in': emailSignInPage({ frame, ...form, email: '', login_url: '/login' }),
   'email-sign-in-problem': emailSignInPage({
