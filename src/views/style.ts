@@ -20,7 +20,7 @@ background:radial-gradient(16rem 9rem at 50% 0,var(--glow),transparent) var(--pa
 main.wide{max-width:64rem;border-radius:.875rem}
 header{text-align:center;margin-bottom:1.75rem}
 .mark{display:block;margin:0 auto 1.125rem}
-.marks{display:flex;justify-content:center;gap:1rem;margin-bottom:1.125rem}.marks .mark{margin:0}.logo{border-radius:.5rem;background:#fff;object-fit:contain}
+.marks{display:flex;justify-content:center;gap:1rem;margin-bottom:1.125rem}.logo{border-radius:.5rem;background:#fff;object-fit:contain}
 .wall{fill:var(--wall)}.lamp{fill:var(--lamp)}
 .icon{flex:none;fill:none;stroke:currentColor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}
 h1{margin:0;font-size:1.5rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;text-wrap:balance}
@@ -65,7 +65,7 @@ section{padding:1.125rem 0;border-top:1px solid var(--line)}
 section h2{display:flex;gap:.625rem;align-items:center}section h2 .icon{color:var(--muted)}
 .list li,.where{padding-block:.1875rem;padding-inline-start:1.875rem}
 .new{display:inline-block;padding:0 .4375rem;border:1px solid transparent;border-radius:1rem;background:var(--new);font-size:.75rem;font-weight:600;line-height:1.5}
-dl{margin:0}dl+p{margin-top:.75rem}.tag+p{margin-top:.375rem}.actions+section{margin-top:1.75rem}dt{color:var(--muted);font-size:.875rem}dd{margin:0 0 .75rem}dd:last-child{margin:0}
+dl,dd:last-child,.marks .mark{margin:0}dl+p{margin-top:.75rem}.tag+p{margin-top:.375rem}.actions+section{margin-top:1.75rem}dt{color:var(--muted);font-size:.875rem}dd{margin:0 0 .75rem}
 .claims{display:grid;grid-template-columns:5.5rem 1fr;gap:0 .75rem;align-content:start;align-items:baseline}.claims dt{color:inherit;font-weight:600}.claims code{font-weight:inherit}.claims dd{margin-bottom:.625rem}.claims small{display:block;color:var(--muted)}
 .beside{display:flex;align-items:center;justify-content:space-between;gap:.75rem}
 details{border-top:1px solid var(--line)}
