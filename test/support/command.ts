@@ -30,6 +30,8 @@ interface Ran {
 interface RunOptions {
   stdin?: string | Buffer;
   env?: Record<string, string>;
+  /** Kills the process, as a machine that loses power does. */
+  signal?: AbortSignal;
 }
 
 export type Postern = (args: readonly string[], options?: RunOptions) => Promise<Ran>;
@@ -39,11 +41,14 @@ export function posternOn(database: { url: string } | undefined): Postern {
   const cwd = temporaryDirectory();
   const own = database && { DATABASE_URL: database.url, SECRET_KEYS: SECRET_KEY };
   const fixed = { PATH: process.env['PATH']!, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE']! };
-  return async (args, { stdin = '', env = {} } = {}) => {
+  return async (args, { stdin = '', env = {}, signal } = {}) => {
     const child = spawn(process.execPath, [MAIN, ...args], {
       cwd,
       env: { ...fixed, ...own, ...env },
+      killSignal: 'SIGKILL',
+      ...(signal && { signal }),
     });
+    child.on('error', () => {});
     child.stdin.on('error', () => {});
     child.stdin.end(stdin);
     const exited = new Promise<number | null>((resolve) => child.once('close', resolve));

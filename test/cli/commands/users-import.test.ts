@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { commandsOn, type Postern } from '../../support/command.ts';
+import { commandsOn, posternOn, type Postern } from '../../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { SECRET_KEY, stopServers, temporaryDirectory } from '../../support/server.ts';
@@ -184,6 +185,36 @@ test.each([
 
 test('a file that is not there is said so', async () => {
   expect((await postern(['users', 'import', join(directory, 'nowhere.csv')])).stderr).toMatch(/cannot be read/);
+});
+
+test('an import whose process is killed in the middle goes on where it was', async () => {
+  const half = Array.from({ length: 1000 }, (_, n) => n);
+  const path = ndjson('killed.ndjson', [
+    ...half.map((n) => ({ username: `first${n}` })),
+    ...half.map((n) => ({ username: `second${n}`, password_hash: BCRYPT })),
+  ]);
+  const before = await people();
+  const power = new AbortController();
+  // The second part has passwords, and waits for whoever holds their table: the first is written by then.
+  const holder = await database.db.startTransaction().execute();
+  await sql`lock table password_credentials in access exclusive mode`.execute(holder);
+  const killed = posternOn(database)(['users', 'import', path], { signal: power.signal });
+  await expect
+    .poll(
+      async () =>
+        (
+          await sql`select from pg_locks where not granted and relation = 'password_credentials'::regclass
+            and database = (select oid from pg_database where datname = current_database())`.execute(database.db)
+        ).rows.length,
+      { interval: 10, timeout: 20_000 },
+    )
+    .toBe(1);
+  power.abort();
+  expect((await killed).code).toBeNull();
+  await holder.rollback().execute();
+  expect(await people()).toBe(before + 1000);
+  const again = await postern(['users', 'import', path, '--json']);
+  expect(again.json()).toEqual({ people: 2000, created: 1000, present: 1000, refused: [] });
 });
 
 test('two imports of one file at once make each person once', async () => {
