@@ -1,18 +1,41 @@
 /** The factors a person can show: that they are there, and since when; never what they are. */
 import { z } from 'zod';
-import * as store from '../store/users.ts';
 import { removePassword } from '../users/accounts.ts';
+import {
+  CREDENTIALS,
+  credentialOf,
+  credentialsOf,
+  type CredentialType,
+  type ToldCredential,
+} from '../users/credentials.ts';
+import { removeRecoveryCodes, removeTotp } from '../users/enrolment.ts';
 import { collectionOf } from './api/collection.ts';
-import type { Db } from '../store/postgres/db.ts';
 import { requireUser } from './users.ts';
 
-const PASSWORD = 'password';
-const item = z.strictObject({ credential_id: z.string(), type: z.enum([PASSWORD]), changed_at: z.iso.datetime() });
+const item = z.strictObject({
+  credential_id: z.string(),
+  type: z.enum(CREDENTIALS),
+  changed_at: z.iso.datetime().describe('When it was set, or set up'),
+  used_at: z.iso.datetime().nullable().optional().describe('Of an authenticator app: when a code of it was taken last'),
+  left: z.int().optional().describe('Of recovery codes: how many are left'),
+});
 
-async function passwordOf(db: Db, sub: string): Promise<z.output<typeof item> | undefined> {
-  const changed_at = await store.passwordChangedAt(db, sub);
-  return changed_at && { credential_id: PASSWORD, type: PASSWORD, changed_at: changed_at.toISOString() };
-}
+const itemOf = ({ type, changed_at, used_at, left }: ToldCredential): z.output<typeof item> => ({
+  credential_id: type,
+  type,
+  changed_at: changed_at.toISOString(),
+  ...(used_at !== undefined && { used_at: used_at?.toISOString() ?? null }),
+  ...(left !== undefined && { left }),
+});
+
+const typeOf = (credential_id: string): CredentialType | undefined =>
+  CREDENTIALS.find((type) => type === credential_id);
+
+const REMOVE: Readonly<Record<CredentialType, typeof removePassword>> = {
+  password: removePassword,
+  recovery_codes: removeRecoveryCodes,
+  totp: removeTotp,
+};
 
 const collection = collectionOf({
   noun: 'credential',
@@ -29,11 +52,16 @@ export const userCredentials = collection.with({
     sorts: { credential_id: ['credential_id'] },
     async page(call, { sub }) {
       await requireUser(call, sub);
-      const password = await passwordOf(call.db, sub);
-      return { items: password ? [password] : [], last: undefined, more: false };
+      return { items: (await credentialsOf(call.db, sub)).map(itemOf), last: undefined, more: false };
     },
   }),
-  find: async ({ db }, { sub, credential_id }) => (credential_id === PASSWORD ? passwordOf(db, sub) : undefined),
-  remove: async ({ trx, deps, by, now }, { sub, credential_id }) =>
-    credential_id === PASSWORD && removePassword(trx, deps, sub, by, now),
+  async find({ db }, { sub, credential_id }) {
+    const type = typeOf(credential_id);
+    const found = type && (await credentialOf(db, sub, type));
+    return found && itemOf(found);
+  },
+  async remove({ trx, deps, by, now }, { sub, credential_id }) {
+    const type = typeOf(credential_id);
+    return type !== undefined && REMOVE[type](trx, deps, sub, by, now);
+  },
 });

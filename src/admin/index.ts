@@ -14,6 +14,7 @@ import { keys } from './keys.ts';
 import { logoutNotices } from './logout-notices.ts';
 import { mails } from './mails.ts';
 import { operationsOf, type Operation } from './api/operation.ts';
+import { userPasskeys } from './passkeys.ts';
 import { registrationTokens } from './registration-tokens.ts';
 import { resources } from './resources.ts';
 import { scopes } from './scopes.ts';
@@ -46,6 +47,7 @@ export const collections = {
   'role-groups': roleGroups,
   users,
   'user-credentials': userCredentials,
+  'user-passkeys': userPasskeys,
   'user-sessions': userSessions,
   'user-grants': userGrants,
   'user-consents': userConsents,

@@ -30,7 +30,15 @@ const account = {
   disabled: z.boolean(),
 };
 /** Members that the server sets. A body may hold them, so that what was read can be sent back; they are ignored. */
-const ofServer = { sub: z.string(), created_at: z.iso.datetime(), updated_at: z.iso.datetime() };
+const ofServer = {
+  sub: z.string(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+  erase_after: z.iso
+    .datetime()
+    .nullable()
+    .describe('When it is erased, if its person asked for that and does not return'),
+};
 
 const { username, ...optional } = account;
 const changeable = {
@@ -43,7 +51,8 @@ const changeable = {
 
 const itemOf = (user: store.User) => {
   const { created_at, updated_at, ...rest } = describeAccount(user);
-  return { ...rest, created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
+  const times = { created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
+  return { ...rest, ...times, erase_after: user.erase_after?.toISOString() ?? null };
 };
 
 const unknown = (): Problem => new Problem('not-found', 'there is no such user');

@@ -100,6 +100,10 @@ export type AuditEvent =
   | { event: 'scope_deleted' | 'resource_deleted'; detail: { name: string; grants_changed: number } & Change }
   | { event: 'logout_notice_retried' | 'logout_notice_deleted'; client_id: string; detail: { notice_id: string } };
 
+type NameOf<E> = E extends { event: infer Name; sub: infer Sub } ? ([Sub] extends [null] ? never : Name) : never;
+/** The events that can be about a person who is there to be told. */
+export type PersonEvent = Exclude<NameOf<AuditEvent>, 'user_deleted' | 'user_erased'>;
+
 /** Who did it: a request from outside, or an operator at the command line. */
 export type Actor = Requester | { actor: string } | (Requester & { actor: string });
 

@@ -1,5 +1,6 @@
 /** What happened with somebody's account, out of the audit log, for that person. */
 import type { Deps } from '../deps.ts';
+import type { PersonEvent } from '../events/index.ts';
 import { BY_TIME, page } from '../store/audit-log.ts';
 import { IMPERSONAL } from './deletion.ts';
 
@@ -7,7 +8,7 @@ import { IMPERSONAL } from './deletion.ts';
 export interface Activity {
   event_id: string;
   at: Date;
-  event: string;
+  event: PersonEvent;
   /** The application it was about. */
   client_id: string | null;
   client_name: string | null;
@@ -39,7 +40,8 @@ export async function activityOf(
     rows.map(async ({ client_id, actor, ip, detail, event_id: id, ...row }) => ({
       event_id: id,
       at: row.at,
-      event: row.event,
+      // A row of another version may have a name that is none of ours.
+      event: row.event as PersonEvent,
       client_id,
       client_name: client_id === null ? null : ((await directory.client(client_id))?.client_name ?? client_id),
       by: actor === null ? ('you' as const) : ('operator' as const),

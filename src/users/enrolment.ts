@@ -145,6 +145,24 @@ export async function removeFactor(
   return true;
 }
 
+/** Takes the authenticator app away from somebody, as an operator does: every session and grant ends. False when there was none. */
+export async function removeTotp(trx: Trx, deps: Needs, sub: string, by: Actor, now: Date): Promise<boolean> {
+  if (!(await users.findLocked(trx, sub)) || !(await totps.remove(trx, sub))) return false;
+  if ((await users.secondFactorsOfPerson(trx, sub)).length === 0) await recoveryCodes.removeAll(trx, sub);
+  const { sessions_ended } = await endAll(trx, sub, 'operator', now);
+  await record(trx, { event: 'factor_removed', sub, detail: { factor: 'totp', sessions_ended } }, by, now);
+  await postNotice(trx, deps, { sub, notice: 'authenticator_removed' }, now);
+  return true;
+}
+
+/** Makes somebody's recovery codes void, as an operator does. False when there were none. */
+export async function removeRecoveryCodes(trx: Trx, _deps: Needs, sub: string, by: Actor, now: Date): Promise<boolean> {
+  if (!(await users.findLocked(trx, sub)) || !(await recoveryCodes.count(trx, sub))) return false;
+  await recoveryCodes.removeAll(trx, sub);
+  await record(trx, { event: 'factor_removed', sub, detail: { factor: 'recovery_codes' } }, by, now);
+  return true;
+}
+
 /**
  * Takes all second factors away, for somebody who lost them: an operator has made sure who it is. Whoever found them is out: every
  * session and grant ends. Undefined when there is no such account.

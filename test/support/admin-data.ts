@@ -2,9 +2,11 @@
 import { collections, type Collection, type Operation } from '../../src/admin/index.ts';
 import { operationAt } from './administer.ts';
 import type { TestApp } from './app.ts';
+import { aPasskey } from './passkeys.ts';
 import { postNotice } from '../../src/mail/outbox.ts';
 import { transact } from '../../src/store/postgres/db.ts';
 import { aClient, aService, aUser, someTokens } from './fixtures.ts';
+import { withTotp } from './second-factor.ts';
 import { anOperator, type Operator } from './operator.ts';
 
 /** By parameter of the path: names that are there. */
@@ -108,6 +110,8 @@ export async function seedAdminData(at: TestApp): Promise<AdminData> {
       dead_at: at.clock.now(),
     })
     .execute();
+  for (let made = 0; made < 4; made += 1) await aPasskey(at, user, { algorithm: 'EdDSA' });
+  await withTotp(at, user);
   // News for somebody, which waits to be sent, and some that was given up.
   await transact(at.deps.db, async (trx) => {
     for (let posted = 0; posted < 8; posted += 1)

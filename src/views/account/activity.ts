@@ -5,11 +5,20 @@ import { activitySentences } from '../sentences/activity.ts';
 import { waysInActivitySentences } from '../sentences/activity-ways-in.ts';
 import { accountPage, type AccountFrame } from './frame.ts';
 
+const sentencesIn = (lang: AccountFrame['lang']) => ({ ...activitySentences(lang), ...waysInActivitySentences(lang) });
+
+/** The events that have a sentence. */
+export type SaidEvent = keyof ReturnType<typeof sentencesIn> extends infer Key
+  ? Key extends `event_${infer Name}`
+    ? Name
+    : never
+  : never;
+
 export type ActivityPageProps = {
   frame: AccountFrame;
   events: ReadonlyArray<{
     at: Date | string;
-    event: string;
+    event: SaidEvent;
     client_name: string | null;
     by: 'you' | 'operator';
     network: string | null;
@@ -19,13 +28,12 @@ export type ActivityPageProps = {
 };
 
 export function activityPage({ frame, events, older_url, newest_url }: ActivityPageProps): Html {
-  const t = activitySentences(frame.lang);
-  // Whatever is added to the log has no sentence before somebody writes one: then it is told by its name.
-  const sentences: Readonly<Record<string, unknown>> = { ...t, ...waysInActivitySentences(frame.lang) };
-  const said = (event: string) => {
-    const sentence = Object.hasOwn(sentences, `event_${event}`) ? sentences[`event_${event}`] : undefined;
-    return typeof sentence === 'string' ? sentence : html`${t.other} <code>${event}</code>`;
-  };
+  const t = sentencesIn(frame.lang);
+  // What an older or a newer version wrote may have no sentence: then it is told by its name.
+  const said = (event: string) =>
+    Object.hasOwn(t, `event_${event}`)
+      ? (t as unknown as Record<string, string>)[`event_${event}`]
+      : html`${t.other} <code>${event}</code>`;
   return accountPage(frame, {
     name: 'activity',
     body: html`<ul class="things">

@@ -21,6 +21,8 @@ export const waysInActivitySentences = catalogue(
     event_code_replay: 'A code of an application was used twice: its access ended',
     event_code_repeated: 'An application sent its code once more',
     event_refresh_token_reuse: 'An old token of an application was used: its access ended',
+    event_mail_retried: 'A mail to you was sent again',
+    event_mail_deleted: 'A mail to you was deleted',
   },
   {
     de: {
@@ -42,6 +44,8 @@ export const waysInActivitySentences = catalogue(
       event_code_replay: 'Ein Code einer Anwendung wurde zweimal verwendet: Ihr Zugriff wurde beendet',
       event_code_repeated: 'Eine Anwendung hat ihren Code noch einmal gesendet',
       event_refresh_token_reuse: 'Ein altes Token einer Anwendung wurde verwendet: Ihr Zugriff wurde beendet',
+      event_mail_retried: 'Eine E-Mail an Sie wurde erneut gesendet',
+      event_mail_deleted: 'Eine E-Mail an Sie wurde gelöscht',
     },
     fr: {
       event_registered: 'Vous vous êtes inscrit',
@@ -62,6 +66,8 @@ export const waysInActivitySentences = catalogue(
       event_code_replay: 'Un code d’une application a été utilisé deux fois : son accès a pris fin',
       event_code_repeated: 'Une application a envoyé son code une nouvelle fois',
       event_refresh_token_reuse: 'Un ancien jeton d’une application a été utilisé : son accès a pris fin',
+      event_mail_retried: 'Un e-mail vous a été renvoyé',
+      event_mail_deleted: 'Un e-mail qui vous était destiné a été supprimé',
     },
     es: {
       event_registered: 'Se registró',
@@ -82,6 +88,8 @@ export const waysInActivitySentences = catalogue(
       event_code_replay: 'Un código de una aplicación se usó dos veces: su acceso terminó',
       event_code_repeated: 'Una aplicación envió su código una vez más',
       event_refresh_token_reuse: 'Se usó un token antiguo de una aplicación: su acceso terminó',
+      event_mail_retried: 'Se le volvió a enviar un correo',
+      event_mail_deleted: 'Se eliminó un correo dirigido a usted',
     },
     pt: {
       event_registered: 'Registou-se',
@@ -102,6 +110,8 @@ export const waysInActivitySentences = catalogue(
       event_code_replay: 'Um código de uma aplicação foi usado duas vezes: o acesso terminou',
       event_code_repeated: 'Uma aplicação enviou o seu código mais uma vez',
       event_refresh_token_reuse: 'Foi usado um token antigo de uma aplicação: o acesso terminou',
+      event_mail_retried: 'Foi-lhe reenviada uma mensagem',
+      event_mail_deleted: 'Foi eliminada uma mensagem dirigida a si',
     },
     pl: {
       event_registered: 'Rejestracja konta',
@@ -122,6 +132,8 @@ export const waysInActivitySentences = catalogue(
       event_code_replay: 'Kod aplikacji został użyty dwa razy: jej dostęp zakończono',
       event_code_repeated: 'Aplikacja wysłała swój kod jeszcze raz',
       event_refresh_token_reuse: 'Użyto starego tokenu aplikacji: jej dostęp zakończono',
+      event_mail_retried: 'Ponownie wysłano do Ciebie wiadomość',
+      event_mail_deleted: 'Usunięto wiadomość do Ciebie',
     },
     ja: {
       event_registered: '登録しました',
@@ -142,6 +154,8 @@ export const waysInActivitySentences = catalogue(
       event_code_replay: 'アプリのコードが二度使われたため、アクセスを終了しました',
       event_code_repeated: 'アプリがコードをもう一度送信しました',
       event_refresh_token_reuse: 'アプリの古いトークンが使われたため、アクセスを終了しました',
+      event_mail_retried: 'あなた宛てのメールが再送されました',
+      event_mail_deleted: 'あなた宛てのメールが削除されました',
     },
     'zh-Hans': {
       event_registered: '您注册了账号',
@@ -162,6 +176,8 @@ export const waysInActivitySentences = catalogue(
       event_code_replay: '应用的代码被使用了两次，其访问权限已终止',
       event_code_repeated: '应用再次发送了它的代码',
       event_refresh_token_reuse: '应用的旧令牌被使用，其访问权限已终止',
+      event_mail_retried: '已重新发送给您的邮件',
+      event_mail_deleted: '发送给您的一封邮件已删除',
     },
     ar: {
       event_registered: 'سجّلت حسابك',
@@ -182,6 +198,8 @@ export const waysInActivitySentences = catalogue(
       event_code_replay: 'استُخدم رمز أحد التطبيقات مرتين: انتهى وصوله',
       event_code_repeated: 'أرسل أحد التطبيقات رمزه مرة أخرى',
       event_refresh_token_reuse: 'استُخدم رمز قديم لأحد التطبيقات: انتهى وصوله',
+      event_mail_retried: 'أُعيد إرسال رسالة إليك',
+      event_mail_deleted: 'حُذفت رسالة موجهة إليك',
     },
   },
 );

@@ -164,7 +164,7 @@ export const accountSamples = (frame: Frame) => ({
   }),
   'account-activity-hostile': activityPage({
     frame: accountFrame(frame, 'activity'),
-    events: [{ at: hostile, event: hostile, client_name: hostile, by: 'you', network: hostile }],
+    events: [{ at: hostile, event: hostile as 'sign_in', client_name: hostile, by: 'you', network: hostile }],
     older_url: 'javascript:alert(15)',
     newest_url: undefined,
   }),
