@@ -49,7 +49,10 @@ const picture = ({ size, path }: QrView, label: string): Html =>
   </p>`;
 
 /** The field for six digits: also where an authenticator app is set up. */
-export const codeField = ({ lang }: Pick<Frame, 'lang'>, { problem }: { problem: string | undefined }): Html =>
+export const codeField = (
+  { lang }: Pick<Frame, 'lang'>,
+  { problem, focus = false }: { problem: string | undefined; focus?: boolean },
+): Html =>
   html`<div class="field">
     <label for="otp">${authenticatorSentences(lang).code}</label>
     ${problemAt(problem, 'otp')}
@@ -61,7 +64,7 @@ export const codeField = ({ lang }: Pick<Frame, 'lang'>, { problem }: { problem:
       autocapitalize="none"
       spellcheck="false"
       maxlength="11"
-      required${problemAttributes(problem, 'otp')}
+      required${problemAttributes(problem, 'otp')}${focus && html` autofocus`}
     />
     <p class="small muted">${authenticatorSentences(lang).code_hint}</p>
   </div>`;

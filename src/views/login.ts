@@ -5,7 +5,14 @@ import { page, type Frame } from './layout.ts';
 import { frameSentences } from './sentences/frame.ts';
 import { loginSentences } from './sentences/login.ts';
 import { recoverySentences } from './sentences/recovery.ts';
-import { passkeyButton, passkeyForm, usePasskeys, type PasskeyFormProps } from './passkey.ts';
+import {
+  passkeyButton,
+  passkeyForm,
+  passkeysPossible,
+  tellPasskeysPossible,
+  usePasskeys,
+  type PasskeyFormProps,
+} from './passkey.ts';
 import { emailSignInSentences } from './sentences/email-sign-in.ts';
 import { signUpSentences } from './sentences/sign-up.ts';
 import { revealPassword, sendOnce } from './script.ts';
@@ -60,14 +67,13 @@ export function loginPage(props: LoginPageProps): Html {
     heading: fixed_account ? t.confirm : client ? t.title_client({ client: namedClient(client) }) : t.title,
     lead: reason ?? (fixed_account && client ? t.to_go_on({ client: namedClient(client) }) : client?.client_host),
     client,
-    scripts: [revealPassword, sendOnce, ...(passkey ? [usePasskeys] : [])],
+    scripts: [revealPassword, sendOnce, ...(passkey ? [usePasskeys, tellPasskeysPossible] : [])],
     body: html`
       ${problemSummary(frame, problem, field)}
       ${props.note !== undefined && html`<p class="note" id="note">${props.note}</p>`}
       ${fixed_account && who(fixed_account, switchLink(t, fixed_account, props.switch_url))}
       <form method="post" action="${action}">
-        ${hidden({ form_token })}
-        ${passkey && html`<input type="hidden" id="passkeys-possible" name="passkeys_possible" value="" />`}
+        ${hidden({ form_token })} ${passkey && passkeysPossible}
         ${
           fixed_account
             ? // For password managers: they file the password under the name that stands beside it.

@@ -14,6 +14,7 @@ import {
 } from './new-password.ts';
 import { loginSentences } from './sentences/login.ts';
 import { mailCodeSentences } from './sentences/mail-code.ts';
+import { passkeysPossible, tellPasskeysPossible } from './passkey.ts';
 import { revealPassword, sendOnce } from './script.ts';
 
 export type MailCodePageProps = {
@@ -45,11 +46,11 @@ export function mailCodePage(props: MailCodePageProps): Html {
     heading: t.title,
     lead: t.sent({ email: named(email) }),
     client: props.client,
-    scripts: [sendOnce],
+    scripts: [sendOnce, tellPasskeysPossible],
     body: html`
       ${problemSummary(frame, problem, 'otp')}
       <form method="post" action="${action}">
-        ${hidden({ form_token, request })}
+        ${hidden({ form_token, request })} ${passkeysPossible}
         <div class="field">
           <label for="otp">${t.code}</label>
           ${problemAt(problem, 'otp')}

@@ -33,6 +33,15 @@ export const passkeyForm = ({ action, form_token, options, forget }: PasskeyForm
     ${hidden({ form_token, action: 'passkey', passkey: '' })}
   </form>`;
 
+/** Filled in by the script below: after a sign-in that browser is offered a passkey. */
+export const passkeysPossible = html`<input type="hidden" id="passkeys-possible" name="passkeys_possible" value="" />`;
+
+/** Says with the form whether this browser can make passkeys that make sure who uses them. */
+export const tellPasskeysPossible = raw(`
+window.PublicKeyCredential?.isUserVerifyingPlatformAuthenticatorAvailable?.().then((yes) => {
+  document.getElementById('passkeys-possible').value = yes ? 'yes' : '';
+}, () => {});`);
+
 /** Base64url to bytes and back, and the fields of WebAuthn that are bytes, where browsers do not do it themselves yet. */
 const JSON_OF_KEYS = `
 const bytes = (text) => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0));
@@ -94,8 +103,6 @@ if (window.PublicKeyCredential) {
   document.addEventListener('visibilitychange', again);
   const credentialId = form.dataset.forget;
   if (credentialId) PublicKeyCredential.signalUnknownCredential?.({ rpId: JSON.parse(form.dataset.get).rpId, credentialId })?.catch(() => {});
-  const possible = document.getElementById('passkeys-possible');
-  if (possible) PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable?.().then((yes) => { possible.value = yes ? 'yes' : ''; }, () => {});
   wait();
 }
 }`);

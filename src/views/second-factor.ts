@@ -151,7 +151,7 @@ function bodyOf(props: SecondFactorPageProps): Html {
     );
   }
   return form(
-    html`${codeField(frame, { problem: props.problem === 'wrong_passkey' ? undefined : problem })}
+    html`${codeField(frame, { problem: props.problem === 'wrong_passkey' ? undefined : problem, focus: problem === undefined })}
       <div class="actions">
         <button class="button strong" id="otp-submit" name="action" value="otp">${submit}</button>
         ${asksPasskey}

@@ -35,7 +35,7 @@ code,pre{direction:ltr;font:.875rem/1.6 ui-monospace,"Cascadia Code",Menlo,Conso
 .muted{color:var(--muted)}.small{font-size:.875rem}
 .hush{position:absolute;width:1px;height:1px;margin:-1px;padding:0;border:0;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 label{display:block;margin-bottom:.375rem;font-weight:600}
-.field{margin-bottom:1.25rem}.slot{position:relative}.field .small{margin:.375rem 0 0}.field .small a{display:inline-block;padding-block:.25rem}
+.field{margin-bottom:1.25rem}.slot{position:relative}.field .small{margin:.375rem 0 0}
 .wrong{margin:0 0 .375rem;color:var(--bad);font-weight:600}
 input{width:100%;min-height:3rem;padding:.625rem .875rem;border:1px solid var(--edge);border-radius:.5rem;background:var(--panel);color:inherit;font:inherit}
 input:focus-visible{outline-offset:0;border-color:var(--link)}
@@ -50,7 +50,7 @@ background:var(--panel);color:var(--ink);font:inherit;font-weight:600;text-align
 .button:hover{background:var(--soft);border-color:var(--ink)}
 .strong{border-color:transparent;background:var(--strong);color:var(--on)}.strong:hover{border-color:transparent;background:var(--over)}
 .quiet{border-color:transparent;background:none;color:var(--link)}.quiet:last-child{margin-bottom:-.875rem}form+p,.actions+p,form:has(.quiet:last-child)+form{margin-top:1.75rem}
-form+p.beyond{text-align:center}.beyond a{display:inline-block;padding-block:.25rem}dl+form,figure+form,figure+p{margin-top:1rem}
+.beyond{text-align:center}.beyond a,.field .small a{display:inline-block;padding-block:.25rem}dl+form,figure+form{margin-top:1rem}
 .note{margin-bottom:1.5rem;padding:.875rem 1rem;border:1px solid var(--line);border-radius:.5rem;background:var(--soft)}
 .problem{border:2px solid var(--bad);background:var(--warn)}.problem h2{margin:0 0 .125rem}.problem a{color:var(--bad);font-weight:600}
 .who{display:flex;flex-wrap:wrap;align-items:center;gap:.25rem .75rem;margin-bottom:1.5rem}

@@ -63,7 +63,8 @@ export function signUp(app: FastifyInstance, context: Context): void {
       else if (isOn) {
         const begun = await take(context, request, reply, placeIn(context, page), form);
         if (begun === 'answered') return true;
-        await signedIn(deps, page.opened, begun.sub);
+        // As after a sign-in by password: only a browser whose script says that it can make passkeys is offered one.
+        await signedIn(deps, page.opened, begun.sub, { offers: textOf(form, 'passkeys_possible') === 'yes' });
       }
       return false;
     },

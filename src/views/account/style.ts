@@ -1,5 +1,6 @@
 /** What the pages of the account need beside the stylesheet of all pages. */
 import { raw } from '../html.ts';
+import { meterStyle } from '../new-password.ts';
 
 const css = `
 .ways,.menu ul,.things{margin:0;padding:0;list-style:none}
@@ -17,4 +18,4 @@ const css = `
 .button.bad{border-color:var(--bad);color:var(--bad)}
 `;
 
-export const accountStyle = raw(css.replaceAll('\n', ''));
+export const accountStyle = raw(css.replaceAll('\n', '') + meterStyle.toString());
