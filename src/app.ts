@@ -2,7 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from './deps.ts';
 import { demoApplication } from './dev/demo.ts';
-import { unreadable } from './http/admin/unrouted.ts';
+import { accountApi } from './http/account/index.ts';
+import { unreadable } from './http/admin/unreadable.ts';
 import { admin } from './http/admin/index.ts';
 import { browser } from './http/browser/index.ts';
 import { hostsOfOurs } from './http/host.ts';
@@ -22,6 +23,7 @@ export async function buildApp(deps: Deps, readiness: Readiness = { closing: fal
   ops(app, deps, readiness, prefix);
   await app.register((scope) => oauth(scope, deps), { prefix });
   await app.register((scope) => admin(scope, deps), { prefix });
+  await app.register((scope) => accountApi(scope, deps), { prefix });
   if (prefix !== '') await app.register((scope) => oauthOutside(scope, deps, prefix));
   const application = deps.config.mode === 'dev' ? demoApplication(deps) : undefined;
   await app.register((scope) => browser(scope, deps, application), { prefix });

@@ -30,6 +30,9 @@ export type ChangeOutcome = 'done' | 'wrong_current' | 'stale' | 'meanwhile' | V
 
 const PASSKEY = new Set(['hwk', 'swk']);
 
+/** The sign-in in which it is asked for. */
+type Standing = Pick<LiveSession, 'sub' | 'sid' | 'auth_time'> & { amr: readonly string[] };
+
 /** What somebody has to show before their password is changed. */
 export interface Proof {
   has_password: boolean;
@@ -37,7 +40,7 @@ export interface Proof {
   asks_current: boolean;
 }
 
-export async function proofFor({ db }: Pick<Deps, 'db'>, session: LiveSession, now: Date): Promise<Proof> {
+export async function proofFor({ db }: Pick<Deps, 'db'>, session: Standing, now: Date): Promise<Proof> {
   const has_password = (await users.passwordChangedAt(db, session.sub)) !== undefined;
   const by_passkey = isFresh(session, now) && session.amr.some((method) => PASSKEY.has(method));
   return { has_password, asks_current: has_password && !by_passkey };
@@ -50,7 +53,7 @@ export async function proofFor({ db }: Pick<Deps, 'db'>, session: LiveSession, n
  */
 export async function changeOwnPassword(
   deps: Needs,
-  session: LiveSession,
+  session: Standing,
   user: users.User,
   { current, password, end_others, device }: PasswordChange,
   by: Requester,

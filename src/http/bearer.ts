@@ -8,7 +8,14 @@ export function bearerOf({ headers: { authorization } }: FastifyRequest): string
 }
 
 /** What WWW-Authenticate says after the realm (§3). */
-export type Challenge = Readonly<{ error?: string; error_description?: string; scope?: string | undefined }>;
+export type Challenge = Readonly<{
+  error?: string;
+  error_description?: string;
+  scope?: string | undefined;
+  /** RFC 9470 §3. */
+  acr_values?: string;
+  max_age?: string;
+}>;
 
 /** The value of WWW-Authenticate. */
 export function bearerChallenge(issuer: string, challenge: Challenge = {}): string {

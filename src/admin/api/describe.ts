@@ -7,7 +7,8 @@ import { answerOf, operationId, type Operation } from './operation.ts';
 import { PROBLEM_CODES, Problem } from './problem.ts';
 import { schemaOf, Schemas, PARAMETER_TEXT, typeName, type Json } from './schemas.ts';
 
-const problem = z.strictObject({
+/** The schema of a refusal. */
+export const problem = z.strictObject({
   type: z.string().describe('`urn:postern:problem:` and a code'),
   title: z.string(),
   status: z.int(),
@@ -25,7 +26,10 @@ const problem = z.strictObject({
     .optional(),
 });
 
-const refusals = [...new Set(PROBLEM_CODES.map((code) => new Problem(code, '').status))].toSorted((a, b) => a - b);
+/** The statuses of refusals. */
+export const refusals = [...new Set(PROBLEM_CODES.map((code) => new Problem(code, '').status))].toSorted(
+  (a, b) => a - b,
+);
 
 /** Describes every operation, for a server at this issuer. */
 export function describeApi(
@@ -140,7 +144,8 @@ function bodySchema({ method }: Operation, body: z.ZodType): Json {
   return { ...rest, properties: Object.fromEntries(nullable) as Json };
 }
 
-const pathParameters = (path: string): Json[] =>
+/** The parameters in a path's braces. */
+export const pathParameters = (path: string): Json[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -158,7 +163,7 @@ function queryParameters(operation: Operation): Json[] {
 }
 
 /** A parameter by its meaning, where that is a number or a boolean; else by the text that is accepted. */
-function parameterOf(schema: z.ZodType): Json {
+export function parameterOf(schema: z.ZodType): Json {
   const output = schemaOf(schema, 'output');
   return output['type'] === 'integer' || output['type'] === 'boolean'
     ? output

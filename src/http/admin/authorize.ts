@@ -1,13 +1,13 @@
 /** Authorization of operators: an access token for this API, of a client that acts for itself, with the operation's scope. */
 import type { FastifyRequest } from 'fastify';
-import { Problem } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
 import { adminApiOf, isAdminApi } from '../../protocol/admin-api.ts';
 import type { Explanation } from '../../protocol/error.ts';
 import { isOfPerson } from '../../tokens/presented-token.ts';
 import { describePresented } from '../../tokens/unverified.ts';
 import { verifyAccessToken } from '../../tokens/verify.ts';
-import { bearerOf, type Challenge } from '../bearer.ts';
+import { bearerOf } from '../bearer.ts';
+import { Challenged } from '../problem.ts';
 
 /** On whose behalf a request is carried out. */
 export interface Principal {
@@ -19,15 +19,6 @@ export interface Principal {
 /** Who was found to ask; undefined before that. */
 export const principalOf = (request: FastifyRequest): Principal | undefined =>
   (request as { principal?: Principal | null }).principal ?? undefined;
-
-/** A refusal with what RFC 6750 §3 has to say in WWW-Authenticate. */
-export class Challenged extends Problem {
-  readonly challenge: Challenge;
-  constructor(code: 'unauthorized' | 'forbidden', detail: string, challenge: Challenge, why: Explanation) {
-    super(code, detail, why);
-    this.challenge = challenge;
-  }
-}
 
 const invalidToken = (detail: string, why: Explanation): Challenged =>
   new Challenged('unauthorized', detail, { error: 'invalid_token' }, why);

@@ -8,12 +8,13 @@ import { Readable } from 'node:stream';
 import { ADMIN_PATH, exportList, NDJSON, operations, perform, Problem, type Operation } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
 import { jsonBodies } from '../json.ts';
+import { answerProblem } from '../problem.ts';
 import { rateLimits, shareOf } from '../rate-limit.ts';
 import { requesterOf } from '../request.ts';
-import { authorizeOperator, type Principal } from './authorize.ts';
+import { refuseUnrouted } from '../unrouted.ts';
+import { authorizeOperator, principalOf, type Principal } from './authorize.ts';
 import { DESCRIBED_AT, describedAt } from './description.ts';
-import { refuseUnrouted } from './unrouted.ts';
-import { answerProblem } from './problem.ts';
+
 import { idempotencyOf, ifMatchOf, queryOf, requireAccept, requireJson, wantsExport } from './read.ts';
 
 /** Bytes of a body. */
@@ -32,7 +33,9 @@ export async function admin(app: FastifyInstance, deps: Deps): Promise<void> {
     empty: true,
     refuse: (why) => new Problem('invalid', why),
   });
-  app.setErrorHandler((error, request, reply) => answerProblem(deps, error, request, reply));
+  app.setErrorHandler((error, request, reply) =>
+    answerProblem(deps, error, request, reply, principalOf(request)?.client_id),
+  );
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'no-store');
     done();
@@ -44,7 +47,7 @@ export async function admin(app: FastifyInstance, deps: Deps): Promise<void> {
     const allowed = row.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
     paths.set(path, allowed);
   }
-  refuseUnrouted(app, paths);
+  refuseUnrouted(app, ADMIN_PATH, paths);
 }
 
 /** One path with its methods. */

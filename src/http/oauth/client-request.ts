@@ -10,7 +10,7 @@ import type { Requester } from '../../events/index.ts';
 import type { Client } from '../../store/clients.ts';
 import { limited, type VolumeLimit } from '../rate-limit.ts';
 import { formOf, requesterOf, requireForm, route } from '../request.ts';
-import { allowClientOrigin, crossOriginRoute } from './cors.ts';
+import { allowClientOrigin, crossOriginRoute } from '../cors.ts';
 import { namedClient } from './credentials.ts';
 
 /** What a client sent, and who it says it is: not proven yet. */

@@ -24,7 +24,7 @@ import { SUBJECT_TYPES } from '../../protocol/sector.ts';
 import { isUnavailable } from '../../store/postgres/db.ts';
 import { ANYBODY, waysToSignIn } from '../../users/factors/index.ts';
 import { areAsked } from '../../users/factors/policy.ts';
-import { crossOriginRoute } from './cors.ts';
+import { crossOriginRoute } from '../cors.ts';
 import { sendDocument, type PublicDocument } from './public-document.ts';
 
 type Scopes = Awaited<ReturnType<Deps['directory']['scopes']>>;

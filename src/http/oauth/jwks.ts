@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { JWKS_MAX_AGE } from '../../keys/index.ts';
 import { endpoints } from '../../protocol/endpoint.ts';
-import { crossOriginRoute } from './cors.ts';
+import { crossOriginRoute } from '../cors.ts';
 import { sendDocument } from './public-document.ts';
 
 export function jwks(app: FastifyInstance, deps: Deps): void {

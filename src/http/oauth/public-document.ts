@@ -1,6 +1,6 @@
 /** A public JSON document: cacheable by anyone, readable by any page, revalidated by its ETag. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { openToAll } from './cors.ts';
+import { openToAll } from '../cors.ts';
 
 export interface PublicDocument {
   /** As bytes: text would be encoded for each answer. */

@@ -10,7 +10,7 @@ import type { Client } from '../../store/clients.ts';
 import { endpoints } from '../../protocol/endpoint.ts';
 import { invalidToken, OAuthError } from '../../protocol/error.ts';
 import { bearerOf } from '../bearer.ts';
-import { crossOriginRoute, openToAll } from './cors.ts';
+import { crossOriginRoute, openToAll } from '../cors.ts';
 import { requesterOf, route } from '../request.ts';
 
 /** Of one client (RFC 7592 §2). */

@@ -9,7 +9,7 @@ import { userinfo as userinfoOf } from '../../users/userinfo.ts';
 import { bearerChallenge, bearerOf } from '../bearer.ts';
 import { noted } from '../refusal.ts';
 import { formOf, queryOf, requireForm } from '../request.ts';
-import { allowClientOrigin, crossOriginRoute } from './cors.ts';
+import { allowClientOrigin, crossOriginRoute } from '../cors.ts';
 
 export function userinfo(app: FastifyInstance, deps: Deps): void {
   const { ISSUER } = deps.config;

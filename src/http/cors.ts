@@ -1,8 +1,8 @@
 /** CORS: open documents for everybody, tokens only for the origins of the client they belong to. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Deps } from '../../deps.ts';
-import { redirectOrigin } from '../../protocol/redirect-uri.ts';
-import { route, type Route } from '../request.ts';
+import type { Deps } from '../deps.ts';
+import { redirectOrigin } from '../protocol/redirect-uri.ts';
+import { route, type Route } from './request.ts';
 
 const ALLOW_HEADERS = 'authorization, content-type, dpop, mcp-protocol-version';
 const EXPOSE_HEADERS = 'www-authenticate, dpop-nonce, retry-after, x-request-id';
@@ -21,7 +21,7 @@ export function crossOriginRoute(app: FastifyInstance, url: string, row: Route):
 }
 
 /** Preflights say nothing of who may: at this point the client is not known. */
-function preflight(app: FastifyInstance, url: string, methods: string): void {
+export function preflight(app: FastifyInstance, url: string, methods: string): void {
   app.options(url, (_request, reply) =>
     reply
       .code(204)

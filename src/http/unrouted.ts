@@ -1,25 +1,27 @@
-/** Requests to the admin API that no route answers: other methods, other addresses, addresses that cannot be read. */
+/** Requests to an API that no route answers: other methods, other addresses. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ADMIN_PATH, Problem } from '../../admin/index.ts';
-import { atAdminApi } from '../../protocol/admin-api.ts';
-import type { OwnForm } from '../unreadable.ts';
-import { answerProblem, refusalOf } from './problem.ts';
+import { Problem } from '../admin/index.ts';
 
 /**
  * Answers what no route has: 405 with Allow (RFC 9110 §15.5.6) at a path with other methods, and 404 in this API's own form.
  * One route does for nearly all: one for each method of each path would take longer to make than all the others together.
- * @param paths each with its methods, `{name}` for a segment
+ * @param base where the API is
+ * @param paths each with its methods, `{name}` for a segment; one may be empty, for the base itself
  */
-export function refuseUnrouted(app: FastifyInstance, paths: ReadonlyMap<string, readonly string[]>): void {
+export function refuseUnrouted(
+  app: FastifyInstance,
+  base: string,
+  paths: ReadonlyMap<string, readonly string[]>,
+): void {
   // Those that name most come first, as they do for Fastify.
   const byPath = [...paths]
     .map(([path, methods]) => ({ path, pattern: patternOf(path), methods, open: path.split('{').length }))
     .toSorted((a, b) => a.open - b.open);
-  const start = app.prefix.length + ADMIN_PATH.length;
+  const start = app.prefix.length + base.length;
   const refuseAt = (url: string, methods: readonly string[], allowed?: readonly string[]): void => {
     app.route({
       method: [...methods],
-      url: ADMIN_PATH + url,
+      url: base + url,
       // The body of a method we do not have is nobody's business.
       onRequest: (request, reply, done) => {
         const path = request.raw.url!.slice(start).split('?', 1)[0]!;
@@ -29,7 +31,12 @@ export function refuseUnrouted(app: FastifyInstance, paths: ReadonlyMap<string, 
       handler: () => undefined,
     });
   };
-  for (const url of ['', '/*']) refuseAt(url, app.supportedMethods);
+  const atBase = paths.get('') ?? [];
+  refuseAt(
+    '',
+    app.supportedMethods.filter((method) => !atBase.includes(method)),
+  );
+  refuseAt('/*', app.supportedMethods);
   // Where a path looks like another's (`/add` like `/{sub}`), the other must not get what is asked of the first.
   for (const { path, methods } of byPath) {
     const alike = byPath.filter((other) => other.path !== path && other.pattern.test(path));
@@ -49,15 +56,3 @@ function methodNotAllowed({ method }: FastifyRequest, reply: FastifyReply, allow
 const PARAMETER = /\{(\w+)\}/g;
 const patternOf = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(PARAMETER, '[^/]+')}$`);
-
-/** The admin API's form of the errors that are answered before routing: malformed addresses, and what is not HTTP. */
-export const unreadable = (deps: Parameters<typeof answerProblem>[0]): OwnForm => ({
-  covers: atAdminApi(deps.config.ISSUER),
-  answerUnreadableAddress(request, reply) {
-    answerProblem(deps, new Problem('invalid', 'the address is malformed', { check: 'address' }), request, reply);
-  },
-  refuseUnreadable(status, sentence, why, request_id) {
-    const problem = new Problem(status === 431 ? 'headers-too-large' : 'invalid', sentence, why);
-    return { refusal: refusalOf(problem), type: 'application/problem+json', body: problem.document(request_id) };
-  },
-});

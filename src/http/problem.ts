@@ -1,23 +1,37 @@
-/** Turns whatever was thrown into application/problem+json, and notes it for operators. */
+/** The form of refusals of the doors that speak problem+json (RFC 9457): whatever was thrown, and a note of it for operators. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { Problem, problemOf } from '../../admin/index.ts';
-import type { Deps } from '../../deps.ts';
-import { logProblem } from '../../events/index.ts';
-import type { Refusal } from '../../events/refusals.ts';
-import { OAuthError } from '../../protocol/error.ts';
-import { isUnavailable } from '../../store/postgres/db.ts';
-import { bearerChallenge } from '../bearer.ts';
-import { CONTENT_CODING } from '../message.ts';
-import { keep } from '../refusal.ts';
-import { Challenged, principalOf } from './authorize.ts';
+import { Problem, problemOf } from '../admin/index.ts';
+import type { Deps } from '../deps.ts';
+import { logProblem } from '../events/index.ts';
+import type { Refusal } from '../events/refusals.ts';
+import { OAuthError, type Explanation } from '../protocol/error.ts';
+import { isUnavailable } from '../store/postgres/db.ts';
+import { bearerChallenge, type Challenge } from './bearer.ts';
+import { CONTENT_CODING } from './message.ts';
+import { keep } from './refusal.ts';
 
 type Needs = Pick<Deps, 'clock' | 'config' | 'directory' | 'log' | 'metrics' | 'refusals'>;
 
-/** Answers with a problem; logs it and keeps why. */
-export function answerProblem(deps: Needs, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** A refusal with what RFC 6750 §3 has to say in WWW-Authenticate. */
+export class Challenged extends Problem {
+  readonly challenge: Challenge;
+  constructor(code: 'unauthorized' | 'forbidden', detail: string, challenge: Challenge, why: Explanation) {
+    super(code, detail, why);
+    this.challenge = challenge;
+  }
+}
+
+/** Answers with a problem; logs it and keeps why. `asking` is the client that was found to ask. */
+export function answerProblem(
+  deps: Needs,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asking?: string,
+): FastifyReply {
   const problem = named(error);
   const refusal = refusalOf(problem);
-  const client_id = principalOf(request)?.client_id ?? problem.explanation.client_id;
+  const client_id = asking ?? problem.explanation.client_id;
   // A database that is away is a warning, a defect an error, with all that is known of it.
   if (problem.status === 503) deps.log.warn({ err: error, request_id: request.id }, 'the server cannot answer');
   else if (problem.status === 500) deps.log.error({ err: error, request_id: request.id }, 'unexpected error');

@@ -1,0 +1,289 @@
+/** The account API: everything in its table, and who is refused. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { operations } from '../../../src/http/account/operations.ts';
+import { describeAccountApi, statusOf } from '../../../src/http/account/describe.ts';
+import * as passkeys from '../../../src/store/passkeys.ts';
+import { transact } from '../../../src/store/postgres/db.ts';
+import * as users from '../../../src/store/users.ts';
+import type { User } from '../../../src/store/users.ts';
+import { testApp, type TestApp } from '../../support/app.ts';
+import {
+  aClient,
+  aService,
+  aUser,
+  credentials,
+  PASSWORD,
+  postForm,
+  signIn,
+  someTokens,
+} from '../../support/fixtures.ts';
+import { codeOf, withTotp } from '../../support/second-factor.ts';
+
+const BASE = '/account/api';
+
+let at: TestApp;
+let ada: User;
+beforeAll(async () => {
+  at = await testApp();
+  ada = await aUser(at, { claims: { name: 'Ada' } });
+});
+afterAll(() => at.close());
+
+const loginToken = async (user: User, more: Record<string, string> = {}): Promise<string> => {
+  const payload = { username: user.username, password: PASSWORD, ...more };
+  const answer = await at.app.inject({ method: 'POST', url: '/login', payload });
+  return answer.json<{ access_token: string }>().access_token;
+};
+
+interface Sent {
+  method: string;
+  path: string;
+  token?: string | undefined;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+const send = ({ method, path, token, body, headers = {} }: Sent) =>
+  at.app.inject({
+    method: method as 'GET',
+    url: `${BASE}${path === '/' ? '' : path}`,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { payload: JSON.stringify(body) }),
+  });
+
+/** What each wants for a body. */
+const bodies: Record<string, unknown> = {
+  profile_update: { nickname: 'Countess' },
+  passkeys_rename: { name: 'Laptop' },
+  password_set: { password: 'another horse battery staple', current_password: PASSWORD },
+};
+/** Every operation, with a path and a body that could be meant. */
+const requests = operations.map((operation) => ({
+  ...operation,
+  path: operation.path.replaceAll(/\{\w+\}/g, 'of-nobody'),
+  body: bodies[operation.name],
+}));
+
+async function aPasskey({ sub }: User, name: string): Promise<string> {
+  const { random, clock, db } = at.deps;
+  const passkey_id = random(9).toString('base64url');
+  const row = { credential_id: random(16), passkey_id, sub, public_key: random(32), sign_count: 0, name };
+  const flags = { backup_eligible: true, backed_up: true, user_verified: true, transports: [] };
+  await passkeys.userHandle(db, sub, random(32));
+  const aaguid = '00000000-0000-0000-0000-000000000000';
+  await transact(db, (trx) =>
+    passkeys.insert(trx, { ...row, ...flags, aaguid, created_at: clock(), last_used_at: null }),
+  );
+  return passkey_id;
+}
+
+test('nobody but a person with a whole sign-in is let in: every operation refuses every other token, with a challenge', async () => {
+  const client = await aClient(at);
+  const { user, tokens } = await someTokens(at, { client });
+  const service = await aService(at);
+  const machine = await postForm(at, '/token', { grant_type: 'client_credentials', ...credentials(service) });
+  const spent = await loginToken(ada);
+  const { sid } = (await at.deps.db
+    .selectFrom('sessions')
+    .select('sid')
+    .where('sub', '=', ada.sub)
+    .executeTakeFirst())!;
+  await send({ method: 'DELETE', path: `/sessions/${sid}`, token: spent });
+  const gone = await aUser(at);
+  const disabled = await loginToken(gone);
+  await transact(at.deps.db, (trx) => users.update(trx, gone.sub, { disabled_at: at.clock.now() }));
+  const careful = await aUser(at);
+  const passwordOnly = await loginToken(careful);
+  await withTotp(at, careful);
+  const others: Array<[what: string, token: string | undefined, challenge: string]> = [
+    ['none', undefined, 'Bearer realm="https://id.example.test"'],
+    ['made up', 'made-up', 'error="invalid_token"'],
+    ["a client's, for a person", tokens.access_token, 'error="invalid_token"'],
+    ['an ID token', tokens.id_token, 'error="invalid_token"'],
+    ["a machine's", machine.json<{ access_token: string }>().access_token, 'error="invalid_token"'],
+    ['of a session that ended', spent, 'error="invalid_token"'],
+    ['of a disabled person', disabled, 'error="invalid_token"'],
+    ['of a password alone', passwordOnly, 'error="insufficient_user_authentication"'],
+  ];
+  for (const [what, token, challenge] of others) {
+    for (const { name, method, path, body } of requests) {
+      const answer = await send({ method, path, token, body });
+      expect([answer.statusCode, answer.headers['content-type']], `${name}: ${what}`).toEqual([
+        401,
+        'application/problem+json; charset=utf-8',
+      ]);
+      expect(answer.headers['www-authenticate'], `${name}: ${what}`).toContain(challenge);
+      expect(answer.headers['cache-control']).toBe('no-store');
+    }
+  }
+  const refused = await send({ method: 'GET', path: '/', token: passwordOnly });
+  expect(refused.headers['www-authenticate']).toContain('acr_values="2"');
+  expect(await users.find(at.deps.db, user.sub)).toMatchObject({ erase_after: null });
+});
+
+test('a token with the second factor is let in, and one that expired is not', async () => {
+  const user = await aUser(at);
+  const { secret } = await withTotp(at, user);
+  const token = await loginToken(user, { otp: codeOf(at, secret) });
+  const answer = await send({ method: 'GET', path: '/', token });
+  expect(answer.json()).toMatchObject({ sub: user.sub, signed_in: { amr: ['pwd', 'otp', 'mfa'] } });
+  const { items } = (await send({ method: 'GET', path: '/factors', token })).json<{ items: object[] }>();
+  expect(items).toMatchObject([{ factor: 'password' }, { factor: 'totp' }, { factor: 'recovery_code', left: 3 }]);
+  at.clock.advance(at.deps.config.ACCESS_TOKEN_TTL);
+  for (const { name, method, path, body } of requests) {
+    expect((await send({ method, path, token, body })).statusCode, name).toBe(401);
+  }
+});
+
+test('RFC 9470 §3: what needs a fresh sign-in is refused after five minutes, and says how old it may be', async () => {
+  const token = await loginToken(ada);
+  at.clock.advance(301);
+  const stale: string[] = [];
+  for (const { name, method, path, body, fresh } of requests) {
+    if (name === 'password_set') continue;
+    const answer = await send({ method, path, token, body });
+    // Everything else is let in: it is done, or finds nothing by that id.
+    const challenge = answer.headers['www-authenticate'] ?? '';
+    expect([answer.statusCode === 401, challenge.includes('max_age="300"')], name).toEqual([
+      fresh === true,
+      fresh === true,
+    ]);
+    if (fresh) stale.push(name);
+  }
+  expect(stale).toEqual([
+    'sessions_end',
+    'sessions_end_others',
+    'data_download',
+    'deletion_request',
+    'passkeys_rename',
+    'passkeys_remove',
+  ]);
+});
+
+test('the ids of other people are nobody’s', async () => {
+  const [mallory, victim] = [await aUser(at), await aUser(at)];
+  const [token, theirs] = [await loginToken(mallory), await loginToken(victim)];
+  const passkey_id = await aPasskey(victim, 'Phone');
+  const client = await aClient(at);
+  await someTokens(at, { client, user: victim });
+  const { items } = (await send({ method: 'GET', path: '/sessions', token: theirs })).json<{
+    items: Array<{ sid: string }>;
+  }>();
+  const named: Array<[string, string, unknown]> = [
+    ...items.map(({ sid }): [string, string, unknown] => ['DELETE', `/sessions/${sid}`, undefined]),
+    ['DELETE', `/applications/${client.client_id}`, undefined],
+    ['PATCH', `/passkeys/${passkey_id}`, { name: 'Mine' }],
+  ];
+  for (const [method, path, body] of named) {
+    expect((await send({ method, path, token, body })).statusCode, path).toBe(404);
+  }
+  // A passkey that is not theirs, and a way in that is their last: either way nothing is removed.
+  expect([404, 409]).toContain((await send({ method: 'DELETE', path: `/passkeys/${passkey_id}`, token })).statusCode);
+  const left = await send({ method: 'GET', path: '/passkeys', token: theirs });
+  expect(left.json()).toMatchObject({ items: [{ passkey_id, name: 'Phone' }] });
+});
+
+test('the table does what the pages do, and answers what its description says', async () => {
+  const user = await aUser(at, { claims: { name: 'Grace' } });
+  const token = await loginToken(user);
+  await signIn(at, user);
+  const passkey_id = await aPasskey(user, 'Phone');
+  const asked: Record<string, string> = { passkeys_rename: passkey_id, passkeys_remove: passkey_id };
+  const last = ['password_set', 'deletion_request'];
+  const rows = operations.filter(({ name, path }) => !last.includes(name) && (!path.includes('{') || name in asked));
+  const told: Record<string, Record<string, never>> = {};
+  for (const operation of rows) {
+    const { name, method, answer } = operation;
+    const path = operation.path.replaceAll(/\{\w+\}/g, asked[name] ?? '');
+    const done = await send({ method, path, token, body: bodies[name] });
+    expect(done.statusCode, `${name}: ${done.body}`).toBe(statusOf(operation));
+    expect(answer === null ? undefined : answer.safeParse(done.json()).error, name).toBeUndefined();
+    if (answer !== null) told[name] = done.json();
+  }
+  expect(told).toMatchObject({
+    account_get: { username: user.username, claims: { name: 'Grace' } },
+    profile_update: { claims: { name: 'Grace', nickname: 'Countess' } },
+    sessions_end_others: { sessions_ended: 1 },
+    data_download: { sub: user.sub },
+    passkeys_list: { items: [{ name: 'Phone' }] },
+  });
+  const refused = await send({
+    method: 'PATCH',
+    path: '/profile',
+    token,
+    body: { zoneinfo: 'Mars/Olympus', gender: 'x' },
+  });
+  expect([
+    refused.statusCode,
+    refused.json<{ errors: Array<{ pointer: string }> }>().errors.map(({ pointer }) => pointer),
+  ]).toEqual([400, ['/gender', '/zoneinfo']]);
+  expect((await send({ method: 'GET', path: '/activity?colour=red', token })).statusCode).toBe(400);
+  expect((await send({ method: 'GET', path: '/sessions?limit=1', token })).statusCode).toBe(400);
+  const page = (await send({ method: 'GET', path: '/activity?limit=1', token })).json<{
+    next: string;
+    items: object[];
+  }>();
+  const next = await send({ method: 'GET', path: `/activity?limit=1&before=${encodeURIComponent(page.next)}`, token });
+  expect([page.items, next.json()]).toEqual([
+    [expect.anything()],
+    { items: [expect.not.objectContaining(page.items[0]!)], next: expect.anything() },
+  ]);
+});
+
+test('a password is changed by the present one, unless the new one is no good', async () => {
+  const user = await aUser(at);
+  const token = await loginToken(user);
+  const change = (body: object) => send({ method: 'PUT', path: '/password', token, body });
+  const next = 'a quite different staple 17';
+  const wrong = await change({ password: next, current_password: 'not it' });
+  expect([wrong.statusCode, wrong.json()]).toMatchObject([400, { errors: [{ pointer: '/current_password' }] }]);
+  const short = await change({ password: 'short', current_password: PASSWORD });
+  expect([short.statusCode, short.json()]).toMatchObject([400, { errors: [{ pointer: '/password', code: 'short' }] }]);
+  expect((await change({ password: next, current_password: PASSWORD })).statusCode).toBe(204);
+});
+
+test('whoever has their account erased is signed out of everything at once', async () => {
+  const user = await aUser(at);
+  const token = await loginToken(user);
+  const asked = await send({ method: 'POST', path: '/deletion', token });
+  expect([asked.statusCode, asked.json()]).toEqual([200, { erase_after: expect.any(String) }]);
+  expect((await send({ method: 'GET', path: '/', token })).statusCode).toBe(401);
+});
+
+test('other methods and addresses are refused in the same form, and cookies count for nothing', async () => {
+  const token = await loginToken(ada);
+  for (const [method, path, status, allow] of [
+    ['DELETE', '/sessions/end-others', 405, 'POST, OPTIONS'],
+    ['POST', '/', 405, 'GET, OPTIONS'],
+    ['HEAD', '/data', 405, 'GET, OPTIONS'],
+    ['GET', '/nothing', 404, undefined],
+  ] as const) {
+    const answer = await send({ method, path, token });
+    expect([answer.statusCode, answer.headers['allow']], path).toEqual([status, allow]);
+    expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+  }
+  const browser = await signIn(at, ada);
+  expect((await browser.get(BASE)).statusCode).toBe(401);
+  const preflight = await send({ method: 'OPTIONS', path: '/profile' });
+  expect(preflight.headers['access-control-allow-methods']).toBe('PATCH');
+  const form = await send({
+    method: 'PATCH',
+    path: '/profile',
+    token,
+    body: {},
+    headers: { 'content-type': 'text/plain' },
+  });
+  expect(form.statusCode).toBe(415);
+});
+
+test('the description names every operation and is open to all', async () => {
+  const answer = await send({ method: 'GET', path: '/openapi.json' });
+  expect(answer.json()).toEqual(JSON.parse(JSON.stringify(describeAccountApi('https://id.example.test'))));
+  expect(answer.headers['access-control-allow-origin']).toBe('*');
+  const { paths } = answer.json<{ paths: Record<string, Record<string, { operationId: string }>> }>();
+  const ids = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
+  expect(ids.toSorted()).toEqual(operations.map(({ name }) => name).toSorted());
+});
