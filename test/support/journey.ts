@@ -126,6 +126,13 @@ export async function tour(
     await page.fill('#password', person.password);
   };
 
+  await open('sign-up', '/signup');
+  await page.fill('#email', 'new@example.test');
+  await page.fill('#new-password', 'nine purple lighthouses');
+  await press('verify', '#signup-submit');
+  await open('forgot-password', '/forgot-password');
+  await page.fill('#username', 'nobody');
+  await press('forgot-password-sent', '#forgot-submit');
   await open('login', '/login');
   await enter({ ...BOB, password: 'not it' });
   await press('login-problem', '#login-submit');
@@ -167,6 +174,9 @@ export async function tour(
   await open('account-profile', '/account/profile');
   await open('account-activity', '/account/activity');
   await open('account-password', '/account/password');
+  await open('account-email', '/account/email');
+  await open('account-passkeys', '/account/passkeys');
+  await open('account-authenticator', '/account/authenticator');
   await open('account-sessions', '/account/sessions');
   await open('account-applications', '/account/applications');
   await open('account-data', '/account/data');
