@@ -47,6 +47,7 @@ beforeEach(async () => {
   await at.deps.directory.client(client.client_id);
   await at.deps.directory.scopes();
   await at.deps.directory.resources();
+  await at.deps.directory.themes();
   statements = [];
 });
 

@@ -8,7 +8,7 @@ export type ListOperation = Operation & { kind: 'list' };
 export const listOperations: readonly ListOperation[] = operations.filter((operation) => operation.kind === 'list');
 
 /** Of these there are a handful, which are read whole. */
-export const READ_WHOLE: readonly string[] = ['/keys', '/users/{sub}/credentials'];
+export const READ_WHOLE: readonly string[] = ['/keys', '/users/{sub}/credentials', '/users/{sub}/passkeys'];
 
 /** A list, narrowed and in an order. */
 export interface ListQuery {

@@ -1,6 +1,6 @@
 /** Performs an operation: checks its input, and does in one transaction what all writes share (If-Match, Idempotency-Key). */
 import { createHash } from 'node:crypto';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Deps } from '../../deps.ts';
 import type { Actor } from '../../events/index.ts';
 import { mergePatch } from '../../protocol/merge-patch.ts';
@@ -249,7 +249,16 @@ function documentFor(
 ): unknown {
   if (operation.kind === 'replace') return body;
   const { replace } = operation;
-  return parse(replace.body, mergePatch(replace.writable(present!), body));
+  const merged = mergePatch(replace.writable(present!), body);
+  return parse(replace.body, withUnknown(replace.body, merged, body));
+}
+
+/** A member that there is none of may not be removed either: whoever names it meant another, and is told. */
+function withUnknown(schema: z.ZodType, merged: unknown, patch: unknown): unknown {
+  const isDocument = typeof patch === 'object' && patch !== null && !Array.isArray(patch);
+  if (!isDocument || !(schema instanceof z.ZodObject)) return merged;
+  const unknown = Object.entries(patch).filter(([name]) => !Object.hasOwn(schema.shape, name));
+  return Object.fromEntries([...Object.entries(merged as object), ...unknown]);
 }
 
 const find = async (call: ReadCall, { collection }: Operation, { ids }: AdminRequest): Promise<Item | undefined> =>

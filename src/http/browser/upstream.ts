@@ -18,6 +18,7 @@ import { isAccountPage, pages } from '../../protocol/endpoint.ts';
 import { invalidRequest, OAuthError, temporarilyUnavailable } from '../../protocol/error.ts';
 import { textOf } from '../../protocol/parameters.ts';
 import { domainOf, upstreamFields } from '../../protocol/upstream.ts';
+import { isUnavailable } from '../../store/postgres/db.ts';
 import * as upstreams from '../../store/upstreams.ts';
 import type { Wishes } from '../../users/upstream/client.ts';
 import { UpstreamRefusal } from '../../users/upstream/refusal.ts';
@@ -157,7 +158,11 @@ export interface OfferedUpstreams {
 }
 
 export async function offeredUpstreams({ deps }: Context): Promise<OfferedUpstreams> {
-  const rows = await upstreams.offered(deps.db);
+  // The page is there without the database as well, and says at the sign-in itself that it has to wait.
+  const rows = await upstreams.offered(deps.db).catch((error: unknown) => {
+    if (!isUnavailable(error)) throw error;
+    return [];
+  });
   return {
     views: rows.map(({ upstream, label, icon }) => ({ upstream, label, icon })),
     homeOf: (typed) =>

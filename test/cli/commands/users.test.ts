@@ -35,6 +35,7 @@ test('create prints the account with its sub, and takes the password from standa
     email_verified: true,
     claims,
     disabled: false,
+    erase_after: null,
     created_at: expect.stringMatching(/^\d{4}-.*Z$/),
     updated_at: expect.any(String),
   });

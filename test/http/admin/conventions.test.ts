@@ -27,7 +27,8 @@ const howMany = async (table: 'users' | 'audit_events'): Promise<number> =>
 
 test('specification §Endpoints 5: resources are addressed by noun paths, hierarchy by path segments', async () => {
   // What is done to a thing and has no method of its own comes last: /users/{sub}/disable.
-  const shape = /^(?:\/[a-z-]+s(?:\/\{\w+\}(?=\/|$))?)+$/;
+  // Of a theme there is one.
+  const shape = /^(?:\/[a-z-]+s(?:\/\{\w+\}(?=\/|$))?)+(?:\/theme)?$/;
   const nouns = operations.filter(({ kind }) => kind !== 'action').map(({ path }) => path);
   expect(nouns.filter((path) => !shape.test(path))).toEqual([]);
 
@@ -42,6 +43,14 @@ test('specification §Endpoints 5: resources are addressed by noun paths, hierar
   const status = async (of: string): Promise<number> =>
     (await operator.send('GET', `/clients/${of}/secrets/${secret_id}`)).statusCode;
   expect([await status(mine!), await status(other!)]).toEqual([200, 404]);
+});
+
+test('RFC 7396 §2: a patch removes members that there are; of another name it is refused, as any value of it is', async () => {
+  const made = await operator.send('POST', '/groups', { name: 'Patched', description: 'Once' });
+  const group = `/groups/${made.json<{ group_id: string }>().group_id}`;
+  const statusOf = async (patch: Json): Promise<number> => (await operator.send('PATCH', group, patch)).statusCode;
+  expect(await Promise.all([{ descriptoin: null }, { descriptoin: 'x' }].map(statusOf))).toEqual([400, 400]);
+  expect(await statusOf({ name: 'Patched too' })).toBe(200);
 });
 
 test('specification §Endpoints 5: filtering, sorting and pagination by query parameters, and no parameter is passed over', async () => {

@@ -41,7 +41,7 @@ describe('RFC 9110 §12.5.4: a stranger’s page is in a language their browser 
 test('errors are in the person’s language, too; their codes and descriptions stay English', async () => {
   const page = await new TestBrowser(at).get('/nowhere', { 'accept-language': 'de' });
   expect([page.statusCode, titleOf(page)]).toEqual([404, 'Fehler: Hier ist keine Seite']);
-  expect(page.body).toMatch(/id="error_description" lang="en" dir="ltr">there is nothing at this address</);
+  expect(page.body).toMatch(/lang="en" dir="ltr" id="error_description">there is nothing at this address</);
 });
 
 test('OpenID Connect Core §3.1.2.1: an application asks for languages by ui_locales, on every page of its request', async () => {
