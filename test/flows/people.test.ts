@@ -63,12 +63,11 @@ test('with JavaScript: sign up, make a passkey, lose it, recover, a second facto
     await page.goto(`${issuer}/logout`);
     await press('#logout-confirm');
   };
-  /** Types where the cursor is, and goes on by keys alone. */
-  const type = (...keys: string[]) =>
-    keys.reduce(
-      async (before, key) => before.then(() => page.keyboard[key === 'Tab' ? 'press' : 'insertText'](key)),
-      Promise.resolve(),
-    );
+  /** Types where the cursor is, once it is in a field, and goes on by keys alone. */
+  const type = async (...keys: string[]): Promise<void> => {
+    await page.waitForSelector('input:focus');
+    for (const key of keys) await page.keyboard[key === 'Tab' ? 'press' : 'insertText'](key);
+  };
   const enter = () => Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]);
 
   await page.goto(`${issuer}/demo`);
