@@ -45,7 +45,6 @@ export function emailSignInPage({ frame, action, form_token, client, email, ...p
             type="email"
             value="${email}"
             autocomplete="email"
-            autocapitalize="none"
             spellcheck="false"
             maxlength="320"
             required${problemAttributes(problem, 'email')}${problem === undefined && html` autofocus`}

@@ -49,7 +49,7 @@ export function errorPage(props: ErrorPageProps): Html {
                 <dd lang="en"><code>${value}</code></dd>`,
           )}
           <dt>${common.request_id}</dt>
-          <dd class="beside"><code data-copy="${common.copy}|${common.copied}" aria-label="${common.request_id}">${request_id}</code></dd>
+          <dd class="beside"><code data-copy="${common.copy}|${common.copied}" data-called="${common.request_id}">${request_id}</code></dd>
         </dl>
         <p class="small muted">
           ${t.explained({ command: html`<code>postern explain</code>` })}

@@ -23,7 +23,7 @@ for (const input of document.querySelectorAll('input[data-show]')) {
   input.parentElement.classList.add('open');
 }`);
 
-/** A button that copies the text of each element with data-copy (its words: before, and after). */
+/** A button that copies the text of each element with data-copy (its words: before, and after), which is called data-called or as its label says. */
 export const copyButtons = raw(`
 for (const source of navigator.clipboard ? document.querySelectorAll('[data-copy]') : []) {
   const button = document.createElement('button');
@@ -34,7 +34,7 @@ for (const source of navigator.clipboard ? document.querySelectorAll('[data-copy
   button.type = 'button';
   button.className = 'button copy';
   button.textContent = before;
-  button.setAttribute('aria-label', before + ' ' + (source.getAttribute('aria-label') ?? ''));
+  button.setAttribute('aria-label', before + ' ' + (source.dataset.called ?? source.getAttribute('aria-label') ?? ''));
   button.addEventListener('click', async () => {
     await navigator.clipboard.writeText(source.textContent);
     button.textContent = status.textContent = after;

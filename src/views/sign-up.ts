@@ -52,7 +52,6 @@ export function signUpPage(props: SignUpPageProps): Html {
             type="email"
             value="${email}"
             autocomplete="email"
-            autocapitalize="none"
             spellcheck="false"
             maxlength="320"
             required${problemAttributes(about('email'), 'email')}${problem === undefined && html` autofocus`}

@@ -127,8 +127,17 @@ const axeTags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-p
  * apply to what a debugger evaluates, but JavaScript must be on in its context.
  */
 export async function axeViolations(page: Page): Promise<string[]> {
-  await page.evaluate(axeSource);
-  return page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(axeTags)}, resultTypes: ["violations"] }).then(({ violations }) =>
+  await loadAxe(page);
+  return axeFindings(page);
+}
+
+/** Makes axe-core ready in a document, and in what is set into it later. */
+export const loadAxe = (page: Page): Promise<unknown> => page.evaluate(axeSource);
+
+/** The same where it is ready, by these rules alone. */
+export function axeFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
+  const runOnly = rules ? { type: 'rule', values: rules } : axeTags;
+  return page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(runOnly)}, resultTypes: ["violations"] }).then(({ violations }) =>
     violations.flatMap((rule) => rule.nodes.map((node) =>
       rule.id + ': ' + node.target.join(' ') + ': ' + (node.failureSummary ?? rule.help).replace(/\\s+/g, ' '))))`);
 }

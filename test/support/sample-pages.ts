@@ -1,6 +1,7 @@
 /** Every page with props as they come in life, and with the worst that strangers may put in them. */
 import { claimSentence, scopeSentence } from '../../src/views/claims.ts';
 import type { ClientView } from '../../src/views/client.ts';
+import { deviceDonePage, devicePage } from '../../src/views/device.ts';
 import { consentPage } from '../../src/views/consent.ts';
 import { errorPage } from '../../src/views/error.ts';
 import { formPostPage } from '../../src/views/form-post.ts';
@@ -9,6 +10,7 @@ import type { Frame } from '../../src/views/layout.ts';
 import { loginPage } from '../../src/views/login.ts';
 import { logoutPage } from '../../src/views/logout.ts';
 import { adviceSentences } from '../../src/views/sentences/advice.ts';
+import { deviceSentences } from '../../src/views/sentences/device.ts';
 import { errorSentences } from '../../src/views/sentences/error.ts';
 import { loginSentences } from '../../src/views/sentences/login.ts';
 import { passkeySentences } from '../../src/views/sentences/passkey.ts';
@@ -66,6 +68,11 @@ const hostileClient: ClientView = {
   tos_uri: 'java\tscript:alert(4)',
   registered_by: 'self',
 };
+
+/** As dark and as light as a theme may be: what is written on its colours is legible. */
+const themes = new Map([
+  [null, { name: 'Example & Sons', color: '#0b5d3b', color_dark: '#7fd6ae', policy_uri: 'https://example.test/p' }],
+]);
 
 /** Each of them in the language of this frame. */
 export function samplePages(frame: Frame): Record<string, Html> {
@@ -218,6 +225,18 @@ export function samplePages(frame: Frame): Record<string, Html> {
       people: [{ sub: hostile, name: hostile, email: hostile }],
       cancel: true,
     }),
+    device: devicePage({ ...form, action: '/device', user_code: '' }),
+    'device-problem': devicePage({
+      ...form,
+      action: '/device',
+      user_code: 'BBBB-BBBB',
+      problem: deviceSentences(frame.lang).wrong_code,
+      request_id: 'r-1',
+    }),
+    'device-hostile': devicePage({ ...form, action: '/device', user_code: hostile, problem: hostile }),
+    'device-approved': deviceDonePage({ frame, outcome: 'approved' }),
+    'device-denied': deviceDonePage({ frame, outcome: 'denied' }),
+    'login-themed': loginPage({ ...login, frame: { ...frame, themes }, client: notes }),
     error: errorPage(error),
     'error-dev': errorPage({
       ...error,

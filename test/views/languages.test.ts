@@ -47,7 +47,7 @@ const OPERATORS = [
 /** Words that are names, standards or codes, and so the same everywhere. */
 const NAMES = new Set(
   (
-    'Ada ada Lovelace Bob Adolph Blaine Notes Calendar GitHub Google example test https notes urn archive RFC OpenID Connect Core Cookie XXXX UTC ' +
+    'Ada ada Lovelace Example Sons Bob Adolph Blaine Notes Calendar GitHub Google example test https notes urn archive RFC OpenID Connect Core Cookie XXXX UTC ' +
     'Firefox Windows Linux curl files other quot amp YubiKey JavaScript PIN'
   ).split(' '),
 );

@@ -57,7 +57,6 @@ export function emailPage({
                   type="email"
                   value="${typed}"
                   autocomplete="email"
-                  autocapitalize="none"
                   spellcheck="false"
                   required${problemAttributes(problem, 'email')}
                 />

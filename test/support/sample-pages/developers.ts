@@ -1,5 +1,6 @@
 /** The pages of those who build and run things. They are in English. */
 import { adminDocsPage } from '../../../src/views/admin-docs.ts';
+import { devMailPage } from '../../../src/views/dev-mail.ts';
 import { devThemePage } from '../../../src/views/dev-theme.ts';
 import { demoPage } from '../../../src/views/demo.ts';
 import type { Html } from '../../../src/views/html.ts';
@@ -108,6 +109,22 @@ export function developerSamples(page: Frame): Record<string, Html> {
         },
       ],
     }),
+    'dev-mail': devMailPage({
+      frame,
+      json_url: '/dev/mail.json',
+      letters: [
+        {
+          to: 'ada@example.test',
+          at: '2025-11-20T19:23:00Z',
+          state: 'sent',
+          subject: 'Confirm your address',
+          text: 'Hello,\n\n    123456\n\nhttps://id.example.test/verify/0123456789abcdefghijklmnopqrstuvwxyz0123456789\n',
+          links: ['https://id.example.test/verify/0123456789abcdefghijklmnopqrstuvwxyz0123456789'],
+          html_url: '/dev/mail/1.html',
+        },
+      ],
+    }),
+    'dev-mail-none': devMailPage({ frame, json_url: '/dev/mail.json', letters: [] }),
     'dev-theme': devThemePage({
       frame,
       theme: { name: 'Example', color: '#0b5d3b', color_dark: '#7fd6ae', policy_uri: 'https://example.test/privacy' },

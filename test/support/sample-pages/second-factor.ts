@@ -34,6 +34,7 @@ const setup = {
   secret: 'JBSW Y3DP EHPK 3PXP JBSW Y3DP EHPK 3PXP',
   sealed: 'sealed',
 };
+const passkey = JSON.stringify({ challenge: 'AAAA', rpId: 'id.example.test', allowCredentials: [] });
 const codes = Array.from({ length: 10 }, (_, n) => `ABCDEF-GHJKLM-NPQRST-UVWX2${n % 8}`.slice(0, 27));
 
 export function secondFactorSamples(frame: Frame) {
@@ -67,6 +68,15 @@ export function secondFactorSamples(frame: Frame) {
       code_url: '/interaction/i1/second-factor',
       problem: 'wrong_recovery_code',
     }),
+    'second-factor-passkey': secondFactorPage({ ...common, shows: 'passkey', passkey, recovery_url: '?recovery' }),
+    'second-factor-passkey-problem': secondFactorPage({
+      ...common,
+      shows: 'code',
+      passkey,
+      recovery_url: '?recovery',
+      problem: 'wrong_passkey',
+    }),
+    'second-factor-recovery-only': secondFactorPage({ ...common, shows: 'recovery', code_url: undefined }),
     'second-factor-setup': secondFactorPage({ ...common, shows: 'setup', setup, later: true }),
     'second-factor-confirm': secondFactorPage({ ...common, shows: 'confirm', client: null, cancel: false }),
     'second-factor-codes': secondFactorPage({
