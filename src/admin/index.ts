@@ -23,6 +23,7 @@ import { settings } from './settings.ts';
 import { tokens } from './tokens.ts';
 import { clientTheme, serverTheme } from './themes.ts';
 import { upstreams } from './upstreams.ts';
+import { userImports } from './user-imports.ts';
 import { users } from './users.ts';
 import { adminApiOf } from '../protocol/admin-api.ts';
 import type { Resource } from '../store/resources.ts';
@@ -46,6 +47,7 @@ export const collections = {
   'role-users': roleUsers,
   'role-groups': roleGroups,
   users,
+  'user-imports': userImports,
   'user-credentials': userCredentials,
   'user-passkeys': userPasskeys,
   'user-sessions': userSessions,

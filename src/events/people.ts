@@ -1,5 +1,8 @@
 /** What happens to people, as the audit log keeps it. */
 
+/** People of another system are to be imported; each of them is an event of their own then. */
+type ImportEvent = { event: 'user_import_asked'; sub: null; detail: { import_id: string; people: number } };
+
 /** Events on the way to an account. Nobody's yet, of which the address is not kept: it may be anybody's. */
 export type RegistrationEvent =
   | { event: 'registration_asked' | 'email_sign_in_asked'; sub: null; detail: Record<string, never> }
@@ -10,6 +13,7 @@ export type RegistrationEvent =
 /** Events about one person. */
 export type PeopleEvent =
   | RegistrationEvent
+  | ImportEvent
   | { event: 'other_sessions_ended'; sub: string; detail: { sessions_ended: number; grants_revoked: number } }
   | { event: 'second_factor'; sub: string; detail: { amr: readonly string[]; via: string } }
   | { event: 'factor_added' | 'factor_removed'; sub: string; detail: { factor: string; sessions_ended?: number } }

@@ -15,6 +15,7 @@ const forget = {
   keys: ({ keys }) => keys.reload(),
   // There are some to be sent: nothing of them is kept.
   mails: () => undefined,
+  user_imports: () => undefined,
   everything: ({ directory, keys }) => {
     directory.clear();
     return keys.reload();

@@ -7,6 +7,7 @@ import type { Changed } from '../store/postgres/changes.ts';
 import { backchannelLogout } from './backchannel-logout.ts';
 import { clientLogos } from './client-logos.ts';
 import { eraseAccounts } from './erase-accounts.ts';
+import { importUsers } from './import-users.ts';
 import { keepPartitions } from './keep-partitions.ts';
 import { keepRefusals } from './keep-refusals.ts';
 import { reapClients } from './reap-clients.ts';
@@ -39,6 +40,7 @@ export const workers = {
   'backchannel-logout': backchannelLogout,
   'client-logos': clientLogos,
   'erase-accounts': eraseAccounts,
+  'import-users': importUsers,
   'keep-partitions': keepPartitions,
   'keep-refusals': keepRefusals,
   'reap-clients': reapClients,

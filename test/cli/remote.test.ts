@@ -344,7 +344,7 @@ describe('what does not work', () => {
   });
 });
 
-test('a process speaks to a server, with a secret from a file', async () => {
+test('a process speaks to a server, with a secret from a file, and imports people there', async () => {
   const database = await createTestDatabase();
   const [server, made] = await Promise.all([
     startServer({ env: { DATABASE_URL: database.url } }),
@@ -356,6 +356,14 @@ test('a process speaks to a server, with a secret from a file', async () => {
   const env = { POSTERN_URL: server.issuer, POSTERN_CLIENT_ID: String(client_id), POSTERN_CLIENT_SECRET_FILE: file };
   const listed = await posternOn(undefined)(['clients', 'list', '-q'], { env });
   expect([listed.code, listed.stdout, listed.stderr]).toEqual([0, `${String(client_id)}\n`, '']);
+  // The server's worker carries an import out; its report names the lines of the file.
+  const people = Array.from({ length: 1500 }, (_, n) => ({ username: `far${n}` }));
+  const path = join(temporaryDirectory(), 'people.ndjson');
+  writeFileSync(path, ['{"username":"two words"}', ...people.map((one) => JSON.stringify(one))].join('\n'));
+  const args = ['users', 'import', path, '--skip-refused', '--json'];
+  const detail = 'username must be 1 to 128 visible characters without spaces or @';
+  const report = { people: 1501, refused: [{ line: 1, detail }] };
+  expect((await posternOn(undefined)(args, { env })).json()).toEqual({ ...report, created: 1500, present: 0 });
   await server.stop();
   await database.close();
 });

@@ -5,7 +5,8 @@ import type { Deps } from '../../deps.ts';
 import type { ImportedPerson } from '../../users/import/person.ts';
 import { BY } from '../actor.ts';
 import type { Answer, Leaf } from '../command.ts';
-import { Failure, usage } from '../failure.ts';
+import { Failure } from '../failure.ts';
+import { importElsewhere, type Elsewhere } from '../import-elsewhere.ts';
 import { formatOf, linesOf, type ImportFormat } from '../import-file.ts';
 import { record, table } from '../output.ts';
 import { startProgress } from '../progress.ts';
@@ -44,9 +45,8 @@ export const importUsers: Leaf<Options> = {
     'they are, so an import that was stopped goes on when the command is given again. What a line may say: docs/importing.md.',
   examples: ['users import people.ndjson --check', 'users import people.csv --skip-refused --report refused.ndjson'],
   async run(means, { argument: file, options }) {
-    if (means.access) throw usage('with --url nothing is imported from here: give the command where the database is');
     const format = formatOf(file, options.format);
-    return means.api(async (_to, deps) => {
+    return means.api(async (to, deps) => {
       const judged = await judge(file, format);
       await report(options.report, judged.refused);
       if (judged.refused.length > 0 && !options.skipRefused && !options.check) {
@@ -57,7 +57,10 @@ export const importUsers: Leaf<Options> = {
         );
       }
       if (options.check) return answerOf(judged);
-      const counts = await write(deps!, file, format, new Set(judged.refused.map(({ line }) => line)));
+      const refused = new Set(judged.refused.map(({ line }) => line));
+      const counts = deps
+        ? await write(deps, file, format, refused)
+        : await writeElsewhere(importElsewhere(to, means.reach.wait), file, format, refused);
       const all = { ...counts, people: judged.people, refused: [...judged.refused, ...counts.refused] };
       await report(options.report, all.refused);
       return answerOf(all);
@@ -128,6 +131,32 @@ async function write(deps: Deps, file: string, format: ImportFormat, refused: Se
     progress.end();
   }
   return counts;
+}
+
+/** The same at a server elsewhere. */
+async function writeElsewhere(
+  to: Elsewhere,
+  file: string,
+  format: ImportFormat,
+  refused: Set<number>,
+): Promise<Pick<Counts, 'created' | 'present' | 'refused'>> {
+  const progress = startProgress('Sending  ', 'people');
+  let sent = 0;
+  try {
+    for await (const read of linesOf(file, format)) {
+      if (!('given' in read) || refused.has(read.line)) continue;
+      await to.add(read.line, read.given);
+      progress.show(read.at, (sent += 1));
+    }
+  } finally {
+    progress.end();
+  }
+  const carried = startProgress('Importing', 'people');
+  try {
+    return await to.end(carried.show);
+  } finally {
+    carried.end();
+  }
 }
 
 async function report(file: string | undefined, refused: readonly Refusal[]): Promise<void> {

@@ -28,6 +28,7 @@ import type { Opened, Process } from '../command.ts';
 import { databaseChecks } from './database-checks.ts';
 import { zodProblems } from '../failure.ts';
 import { error, ok, or, warning, type Finding } from './finding.ts';
+import { importsCheck } from './imports.ts';
 import { inspectCertificate, inspectIssuer, inspectTlsFiles } from './issuer.ts';
 import { mailCheck } from './mail.ts';
 import { readPages } from '../list.ts';
@@ -182,6 +183,7 @@ export const checks = {
   },
 
   mail: mailCheck,
+  imports: importsCheck,
 
   async names({ deps: { db } }) {
     const findings: Finding[] = [];

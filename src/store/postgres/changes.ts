@@ -13,8 +13,8 @@ const HEARTBEAT_MS = 5000;
 /** Milliseconds it has to answer, also when it is made. */
 const PATIENCE_MS = 2000;
 
-/** What a notification names: a table, or with `mails` that there are some to be sent; `everything` after each time without a connection. */
-export type Changed = 'clients' | 'scopes' | 'resources' | 'keys' | 'mails' | 'everything';
+/** What a notification names: a table, or with `mails` that there are some to be sent, with `user_imports` some to be carried out; `everything` after each time without a connection. */
+export type Changed = 'clients' | 'scopes' | 'resources' | 'keys' | 'mails' | 'user_imports' | 'everything';
 
 /** Listens on a connection of its own until the returned function is called; connects again by itself, and never throws. */
 export function listenForChanges(

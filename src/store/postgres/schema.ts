@@ -22,6 +22,7 @@ import type { LogoutNoticesTable } from '../logout-notices.ts';
 import type { PasskeyPeopleTable, PasskeysTable } from '../passkeys.ts';
 import type { MailRequestsTable } from '../mail-requests.ts';
 import type { MailsTable } from '../mails.ts';
+import type { UserImportsTable } from '../user-imports.ts';
 import type { PersonLinksTable } from '../person-links.ts';
 import type { PushedRequestsTable } from '../pushed-requests.ts';
 import type { RecoveryCodesTable } from '../recovery-codes.ts';
@@ -82,6 +83,7 @@ export interface Database {
   person_links: PersonLinksTable;
   waiting_pages: WaitingPagesTable;
   mails: MailsTable;
+  user_imports: UserImportsTable;
   mail_requests: MailRequestsTable;
   idempotency_keys: IdempotencyKeysTable;
   sign_outs: SignOutsTable;
@@ -107,6 +109,7 @@ export const SHORT_LIVED = {
   person_links: 'hash',
   waiting_pages: 'hash',
   mails: 'mail_id',
+  user_imports: 'import_id',
   access_tokens: 'hash',
   revoked_tokens: 'jti',
   replays: 'hash',

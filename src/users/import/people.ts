@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts';
 import { rowOf, type Actor } from '../../events/index.ts';
 import { foldName } from '../../protocol/names.ts';
 import { newId } from '../../protocol/handle.ts';
-import { transact } from '../../store/postgres/db.ts';
+import { transact, type Trx } from '../../store/postgres/db.ts';
 import type { FoldedNames } from '../../store/users.ts';
 import * as bulk from '../../store/users-in-bulk.ts';
 import { keepForeignSecret } from '../foreign-secrets.ts';
@@ -21,12 +21,13 @@ export type ImportOutcome = 'created' | 'present' | { refused: string };
 type Needs = Pick<Deps, 'db' | 'random' | 'secrets'>;
 type Present = Map<string, { sub: string } & FoldedNames>;
 
-/** Writes a part, in one transaction. What becomes of each is told in the same order. */
+/** Writes a part, in one transaction, which `settle` is in. What becomes of each is told in the same order. */
 export async function importPeople(
   deps: Needs,
   people: readonly ImportedPerson[],
   by: Actor,
   now: Date,
+  settle?: (trx: Trx, outcomes: readonly ImportOutcome[]) => Promise<void>,
 ): Promise<ImportOutcome[]> {
   const secrets = new Map(people.flatMap(({ hash }) => (hash?.secret ? [[hash.secret.name, hash.secret]] : [])));
   for (const secret of secrets.values()) await keepForeignSecret(deps, secret);
@@ -50,9 +51,11 @@ export async function importPeople(
       trx,
       [...written].map((sub) => rowOf({ event: 'user_created', sub }, by, now)),
     );
-    return outcomes.map((outcome, index) =>
+    const told = outcomes.map((outcome, index) =>
       outcome === 'created' && !written.has(rows[index]!.sub) ? { refused: TAKEN_MEANWHILE } : outcome,
     );
+    await settle?.(trx, told);
+    return told;
   });
 }
 
