@@ -97,6 +97,8 @@ export const steps = {
       const { request, progress, session, now } = situation;
       if (!session || !isAskedFor(request, session.sub)) return true;
       if (needsStronger(situation)) return true;
+      // Of a sign-in of which nobody says when it was no age can be told.
+      if (!session.vouched && asksForFresh(request)) return true;
       // Signed in while this request was waiting: as fresh as any request can ask for.
       const since = progress.sign_in_after ?? progress.created_at;
       if (session.auth_time >= since) return false;
@@ -157,7 +159,7 @@ export const steps = {
     unattended: 'login_required',
     // Somebody came back from a provider who is known to nobody here; whoever signed in since then says whether it is them.
     agreedTo: ({ progress }) => ['connect', progress.upstream_hash?.toString('base64url')],
-    needed: ({ progress, session }) => progress.upstream_hash !== null && session !== undefined,
+    needed: ({ progress, session }) => progress.upstream_hash !== null && session?.vouched === true,
   },
   passkey_offer: {
     page: '/passkey',
@@ -188,6 +190,10 @@ export const steps = {
     },
   },
 } as const satisfies Record<string, StepRow>;
+
+/** Does the client ask that the person proves anew, or lately, that it is them? */
+export const asksForFresh = ({ max_age, prompt }: InteractionRequest): boolean =>
+  max_age !== undefined || prompt.includes('login');
 
 /** Did somebody sign in for this very request? */
 export const signedInMeanwhile = ({ progress, session }: Situation): boolean =>

@@ -48,12 +48,13 @@ async function connectTo(
   trx: Trx,
   deps: Needs,
   { visit, who, row }: WaitingPerson,
-  { sub, auth_time }: Pick<LiveSession, 'sub' | 'auth_time'>,
+  { sub, auth_time, vouched }: Pick<LiveSession, 'sub' | 'auth_time' | 'vouched'>,
   by: Requester,
   now: Date,
 ): Promise<'connected' | 'taken' | 'gone'> {
-  // Only a sign-in since then proves the account: who was signed in here before may be somebody else.
-  if (visit.answered_at === null || auth_time < visit.answered_at) return 'gone';
+  // Only a sign-in since then proves the account: who was signed in here before may be somebody else. So may who came by another
+  // provider that asked nobody.
+  if (visit.answered_at === null || auth_time < visit.answered_at || !vouched) return 'gone';
   if (!(await requests.takeIdentity(trx, visit, visit.browser_hash, now))) return 'gone';
   const { issuer, upstream_sub, name } = who;
   const { upstream, label } = row;

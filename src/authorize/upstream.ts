@@ -21,6 +21,7 @@ import { connect, keyOf, nameOf, personOf, type Arrival } from '../users/upstrea
 import { owedBy } from '../users/factors/policy.ts';
 import type { Wishes } from '../users/upstream/client.ts';
 import { UpstreamRefusal } from '../users/upstream/refusal.ts';
+import { canProveHere } from '../users/ways-in.ts';
 import { openVisit, sealVisit, sealWaiting, type Visit, type Way } from '../users/upstream/sealed.ts';
 
 export type { Way } from '../users/upstream/sealed.ts';
@@ -29,6 +30,8 @@ type Needs = Pick<Deps, 'config' | 'clock' | 'db' | 'random' | 'secrets' | 'upst
 
 /** Seconds that somebody has there: as long as the request that waits for them. */
 const VISIT_TTL = 3600;
+/** Seconds that somebody has who began it by a sign-in which was fresh: as long as for any other way to sign in that is added. */
+const CONNECT_TTL = 600;
 /** Seconds by which the provider's clock may differ from ours. */
 const TOLERANCE = 60;
 
@@ -63,13 +66,14 @@ export async function beginVisit(
   const { handle: state, ...key } = drawHandle(deps.random, expires_at);
   const [nonce, code_verifier] = [deps.random(32).toString('base64url'), deps.random(32).toString('base64url')];
   const { issuer, client_id, upstream } = row;
-  const { fresh, max_age } = wishes;
+  const { fresh, max_age, needs_auth_time = false } = wishes;
   const visit: Visit = {
     nonce,
     code_verifier,
     way,
     fresh,
     ...(max_age !== undefined && { max_age }),
+    needs_auth_time,
     issuer,
     client_id,
   };
@@ -129,13 +133,10 @@ export async function endVisit(deps: Needs, back: Back, by: Requester): Promise<
     if (!(error instanceof UpstreamRefusal)) throw error;
     return { ...from, outcome: error.kind, refusal: refused(row.issuer, error.message, error) };
   }
-  const auth_time = authTimeOf(arrival.claims, visit, visited.created_at, deps.clock());
-  if (!auth_time) {
-    const refusal = refused('a sign-in that is fresh', `auth_time ${String(arrival.claims['auth_time'])}`);
-    return { ...from, outcome: 'stale', refusal };
-  }
-  if (way.kind === 'connect') return { ...from, ...(await connectTo(deps, way, arrival, back, by)) };
-  return { ...from, ...(await signInAs(deps, arrival, visited, way, auth_time, back, by)) };
+  const signedIn = authTimeOf(arrival.claims, visit, visited.created_at, deps.clock());
+  if (!signedIn) return { ...from, outcome: 'stale', refusal: notFresh(arrival) };
+  if (way.kind === 'connect') return { ...from, ...(await connectTo(deps, way, arrival, visited, back, by)) };
+  return { ...from, ...(await signInAs(deps, arrival, visited, { ...visit, way, ...signedIn }, back, by)) };
 }
 
 const CHECK = 'upstream';
@@ -152,6 +153,9 @@ const refused = (expected: string, received: string, cause?: unknown): OAuthErro
     received: received.slice(0, 500),
     cause,
   });
+
+const notFresh = ({ claims }: { claims: Record<string, unknown> }): OAuthError =>
+  refused('a sign-in that is fresh', `auth_time ${String(claims['auth_time'])}`);
 
 /** Why a visit could not be answered. Reading it changes nothing. */
 async function unanswerable(
@@ -183,6 +187,12 @@ async function arrivalOf(
   return { row, identity, tokens, claims };
 }
 
+/** When somebody signed in, and whether the provider says so. */
+interface SignedInThere {
+  auth_time: Date;
+  auth_time_stated: boolean;
+}
+
 /**
  * When they signed in: what the provider says, if it says so, and no later than now. Undefined where they should have done so
  * anew and did not. Times are whole seconds there, so that who signed in on this visit did so now.
@@ -192,12 +202,14 @@ function authTimeOf(
   { fresh, max_age }: Visit,
   began: Date,
   now: Date,
-): Date | undefined {
-  if (typeof auth_time !== 'number' || !Number.isSafeInteger(auth_time) || auth_time <= 0) return now;
+): SignedInThere | undefined {
+  if (typeof auth_time !== 'number' || !Number.isSafeInteger(auth_time) || auth_time <= 0) {
+    return { auth_time: now, auth_time_stated: false };
+  }
   const said = new Date(auth_time * 1000);
-  if (said >= secondsAfter(began, -TOLERANCE)) return now;
+  if (said >= secondsAfter(began, -TOLERANCE)) return { auth_time: now, auth_time_stated: true };
   if (fresh || (max_age !== undefined && secondsAfter(said, max_age + TOLERANCE) < now)) return undefined;
-  return said;
+  return { auth_time: said, auth_time_stated: true };
 }
 
 /** Signs in whoever came back; who is not known here is asked to prove an account first, or turned away. */
@@ -205,8 +217,12 @@ async function signInAs(
   deps: Needs,
   arrival: Arrival & { claims: Record<string, unknown> },
   visited: requests.UpstreamRequest,
-  way: Exclude<Way, { kind: 'connect' }>,
-  auth_time: Date,
+  {
+    way,
+    needs_auth_time,
+    auth_time,
+    auth_time_stated,
+  }: SignedInThere & { way: Exclude<Way, { kind: 'connect' }>; needs_auth_time: boolean },
   { browser, sessions }: Back,
   by: Requester,
 ): Promise<Pick<Returned, 'outcome' | 'session' | 'refusal'>> {
@@ -229,12 +245,16 @@ async function signInAs(
       });
       return { outcome: 'connect' };
     }
+    // A provider that does not say when it asked may have asked nobody: whoever can prove it here does.
+    if (needs_auth_time && !auth_time_stated && (await canProveHere(deps.db, person.sub))) {
+      return { outcome: 'stale', refusal: notFresh(arrival) };
+    }
     const { SESSION_TTL } = deps.config;
     const amr = methodsOf(row, claims);
     const { sid: upstream_sid } = claims;
     const { handle, remaining } = await startSession(
       deps,
-      { sub: person.sub, amr, acr: levelOf(amr), password_changed_at: null, auth_time },
+      { sub: person.sub, amr, acr: levelOf(amr), password_changed_at: null, auth_time, auth_time_stated },
       {
         kind: 'browser',
         ttl: SESSION_TTL,
@@ -272,11 +292,17 @@ async function connectTo(
   deps: Needs,
   { sub, sid }: Extract<Way, { kind: 'connect' }>,
   arrival: Arrival,
+  { created_at: began }: requests.UpstreamRequest,
   { sessions }: Back,
   by: Requester,
 ): Promise<Pick<Returned, 'outcome' | 'refusal'>> {
   const now = deps.clock();
   const [session] = sessions;
+  // The sign-in was fresh when it began: whoever comes by later finishes nothing of it.
+  if (secondsAfter(began, CONNECT_TTL) <= now) {
+    const received = `one that began at ${began.toISOString()}`;
+    return { outcome: 'gone', refusal: refused(`a visit of at most ${CONNECT_TTL} seconds`, received) };
+  }
   // A sign-in by password of somebody who has more carries the same sid on, and opens nothing.
   if (session?.sub !== sub || session.sid !== sid || owedBy(deps.config, session) !== 'nothing') {
     return { outcome: 'gone', refusal: refused('the person who began it', 'somebody else, or nobody, is signed in') };

@@ -96,6 +96,7 @@ export const CHECKS = {
   new_password: 'OWASP ASVS 6.2.1',
   sign_in_attempts: 'OWASP ASVS 6.3.1',
   mail_code: 'OWASP ASVS 6.5.4',
+  mail_code_attempts: 'OWASP ASVS 6.3.1',
   mail_link: 'OWASP ASVS 6.4.1',
   sign_up: 'OWASP ASVS 6.2.1',
   second_factor: 'OWASP ASVS 6.5.1',

@@ -39,6 +39,13 @@ export const USER_CODE_POLICY: ThrottlePolicy = { free: 5, first: 1, longest: 90
 export const USER_CODE_NETWORK_POLICY: ThrottlePolicy = { free: 30, first: 1, longest: 300 };
 /** Passkeys that could not be verified, per network: nothing of them can be guessed, but each costs a signature. */
 export const PASSKEY_NETWORK_POLICY: ThrottlePolicy = { free: 30, first: 1, longest: 300 };
+/**
+ * Codes of mails that were typed wrong, for one address, over all its mails: twenty, then one an hour. A million codes are tried at less
+ * than fifty a day then, however many mails somebody asks for; a link has nothing to be guessed, and goes on.
+ */
+export const MAIL_CODE_POLICY: ThrottlePolicy = { free: 20, first: 3600, longest: 3600 };
+/** The same from one network, for whatever addresses: many people may share it, and each mistypes a code now and then. */
+export const MAIL_CODE_NETWORK_POLICY: ThrottlePolicy = { free: 200, first: 1, longest: 60 };
 /** Mails that a name is asked for: somebody who waits for one asks again, and nobody fills another's mailbox. */
 export const MAIL_POLICY: ThrottlePolicy = { free: 5, first: 60, longest: 3600 };
 /** The same from one network, for whatever names. */

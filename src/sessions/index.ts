@@ -51,9 +51,11 @@ export async function noteUse({ db }: Pick<Deps, 'db'>, session: store.LiveSessi
 /** Seconds for which a sign-in counts as fresh: what decides about an account wants one that is not older. */
 export const FRESH_FOR = 300;
 
-/** Did whoever it is sign in just now? */
-export const isFresh = ({ auth_time }: Pick<store.LiveSession, 'auth_time'>, now: Date): boolean =>
-  auth_time >= secondsAfter(now, -FRESH_FOR);
+/** Did whoever it is sign in just now, and does somebody say so? */
+export const isFresh = (
+  { auth_time, vouched = true }: Pick<store.LiveSession, 'auth_time'> & { vouched?: boolean },
+  now: Date,
+): boolean => vouched && auth_time >= secondsAfter(now, -FRESH_FOR);
 
 /** How somebody proved who they are. */
 export interface Authentication {
@@ -66,6 +68,8 @@ export interface Authentication {
   credential_id?: Buffer | undefined;
   /** When they did, where another server says so; now, unless it is named. */
   auth_time?: Date;
+  /** False where that server does not say when: it may have asked nobody. */
+  auth_time_stated?: boolean;
 }
 
 /** Where a session comes from and how long it lives. */
@@ -101,7 +105,7 @@ export interface Started extends Handle {
  */
 export async function startSession(
   deps: Needs,
-  { sub, amr, acr, password_changed_at, credential_id, auth_time }: Authentication,
+  { sub, amr, acr, password_changed_at, credential_id, auth_time, auth_time_stated = true }: Authentication,
   { kind, ttl, browser_sessions = [], browser, via, claim, onStart }: Start,
   by: Requester,
   now: Date,
@@ -141,6 +145,7 @@ export async function startSession(
       kind,
       sub,
       auth_time: auth_time ?? now,
+      auth_time_stated,
       amr,
       acr,
       created_at: now,

@@ -1,5 +1,5 @@
 /** Sessions: who signed in, where, when and how. The cookie's value is never here, only its hash. */
-import { sql, type Selectable } from 'kysely';
+import { sql, type Generated, type Selectable } from 'kysely';
 import type { Nullable } from './postgres/columns.ts';
 import type { Db, Trx } from './postgres/db.ts';
 import type { HandleKey } from '../protocol/handle.ts';
@@ -16,6 +16,8 @@ export interface SessionsTable {
   kind: 'browser' | 'login';
   sub: string;
   auth_time: Date;
+  /** Does anybody say when that was? A provider that tells no auth_time may have asked nobody. */
+  auth_time_stated: Generated<boolean>;
   amr: string[];
   acr: string;
   created_at: Date;
@@ -52,6 +54,8 @@ export interface LiveSession extends SessionRow {
   locale: string | null;
   /** The second factors they have, by name. */
   second_factors: string[];
+  /** May it count as fresh? Not where nobody says when the sign-in was, and the person could prove here that it is them. */
+  vouched: boolean;
 }
 
 /**
@@ -69,8 +73,10 @@ export async function findLive(
     db,
     prepared<LiveSession>`
       select s.expires_bucket, s.hash, s.sid, s.kind, s.sub, s.auth_time, s.amr, s.acr, s.created_at, s.seen_at,
-        s.expires_at, s.ended_at, u.username, u.email, u.erase_after, u.claims ->> 'name' as name,
-        u.claims ->> 'locale' as locale, ${secondFactorsOf('u.sub')} as second_factors
+        s.expires_at, s.ended_at, s.auth_time_stated, u.username, u.email, u.erase_after, u.claims ->> 'name' as name,
+        u.claims ->> 'locale' as locale, ${secondFactorsOf('u.sub')} as second_factors,
+        case when s.auth_time_stated then true else not exists (select from password_credentials p where p.sub = s.sub)
+          and not exists (select from passkeys k where k.sub = s.sub) end as vouched
       from sessions s join users u on u.sub = s.sub
       where s.expires_bucket = any(${keys.map(({ expires_bucket }) => expires_bucket)}::int[])
         and s.hash = any(${keys.map(({ hash }) => hash)}::bytea[])
@@ -87,7 +93,9 @@ export async function findLive(
  */
 export async function insert(
   trx: Trx,
-  session: Omit<SessionRow, 'ended_at'> & Partial<BrowserOrigin & Place>,
+  session: Omit<SessionRow, 'ended_at' | 'auth_time_stated'> &
+    Partial<Pick<SessionRow, 'auth_time_stated'>> &
+    Partial<BrowserOrigin & Place>,
   password_changed_at: Date | null,
   credential_id?: Buffer,
 ): Promise<boolean> {
@@ -101,12 +109,12 @@ export async function insert(
       where k.credential_id = ${credential_id ?? null}::bytea for share of k
     )
     insert into sessions (expires_bucket, hash, sid, kind, sub, auth_time, amr, acr, created_at, seen_at, expires_at,
-      browser_hash, salt, device, network)
+      browser_hash, salt, device, network, auth_time_stated)
     select ${session.expires_bucket}::int, ${session.hash}::bytea, ${session.sid}, ${session.kind}, sub,
       ${session.auth_time}::timestamptz, ${session.amr}::text[], ${session.acr}, ${session.created_at}::timestamptz,
       ${session.seen_at}::timestamptz, ${session.expires_at}::timestamptz,
       ${session.browser_hash ?? null}::bytea, ${session.salt ?? null}::bytea,
-      ${session.device ?? null}::text, ${session.network ?? null}::text
+      ${session.device ?? null}::text, ${session.network ?? null}::text, ${session.auth_time_stated ?? true}::boolean
     from person where (${password_changed_at === null}::boolean or exists (select from proof))
       and (${credential_id === undefined}::boolean or exists (select from passkey))
     returning sid`.execute(trx);
@@ -115,7 +123,8 @@ export async function insert(
 
 /**
  * Carries a session on under a new handle, with what was shown since: only while it lives, and its person is not disabled. Everything
- * that names the session by its sid stays; its time of sign-in too. False when it ended meanwhile.
+ * that names the session by its sid stays; its time of sign-in too, which is stated from then on: something was shown here since. False
+ * when it ended meanwhile.
  */
 export async function elevate(
   trx: Trx,
@@ -166,7 +175,7 @@ export async function unnamedSessionsOf(
 }
 
 /** A session as operators see it: the row that its sid has come to, and never the hash of a cookie. */
-export type ShownSession = Omit<SessionRow, 'hash' | 'expires_bucket'> & Place;
+export type ShownSession = Omit<SessionRow, 'hash' | 'expires_bucket' | 'auth_time_stated'> & Place;
 
 const SEEN = [
   'sid',

@@ -13,7 +13,7 @@ import { transact, type Trx } from '../store/postgres/db.ts';
 import type { PersonLink } from '../store/person-links.ts';
 import * as users from '../store/users.ts';
 import * as waitingPages from '../store/waiting-pages.ts';
-import { countRequest } from './asking.ts';
+import { countRequest, guessCode } from './asking.ts';
 import { knownDevices } from './device.ts';
 import { makeLink, openLink, useCode, useLink } from './links.ts';
 import type { AnswerNeeds } from './mail-answers.ts';
@@ -71,7 +71,7 @@ export interface SignedInByMail {
   interaction: string | undefined;
 }
 
-/** Takes the code that was typed in the browser that asked. */
+/** Takes the code that was typed in the browser that asked. @throws OAuthError too_many_requests */
 export async function signInByCode(
   deps: Needs,
   {
@@ -80,14 +80,17 @@ export async function signInByCode(
     browser_hash,
     device,
   }: { request: string; code: string; browser_hash: Buffer; device?: string | undefined },
+  by: Requester,
 ): Promise<SignedInByMail | 'wrong' | 'over'> {
   const now = deps.clock();
   const waiting = await waitingSignIn(deps, request, browser_hash, now);
   if (!waiting || waiting.row.done_at !== null) return 'over';
-  return transact(deps.db, async (trx) => {
-    const link = await useCode(trx, deps, { purpose: PURPOSE, request, browser_hash, code }, now);
-    return link === 'wrong' || link === 'over' ? link : finish(trx, deps, { link, waiting, device }, now);
-  });
+  return guessCode(deps, { kind: PURPOSE, typed: waiting.typed.email, by, now }, () =>
+    transact(deps.db, async (trx) => {
+      const link = await useCode(trx, deps, { purpose: PURPOSE, request, browser_hash, code }, now);
+      return link === 'wrong' || link === 'over' ? link : finish(trx, deps, { link, waiting, device }, now);
+    }),
+  );
 }
 
 /** Opens the link of a mail; this changes nothing. `here`: it is the browser that asked. Undefined for one that is not good any more. */

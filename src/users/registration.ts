@@ -22,7 +22,7 @@ import * as users from '../store/users.ts';
 import * as waitingPages from '../store/waiting-pages.ts';
 import { hashPassword, insertAccount, isAddress } from './accounts.ts';
 import type { AnswerNeeds } from './mail-answers.ts';
-import { countRequest } from './asking.ts';
+import { countRequest, guessCode } from './asking.ts';
 import { knownDevices } from './device.ts';
 import { verdictOn, type Verdict } from './factors/verdict.ts';
 import { makeLink, openLink, useCode, useLink } from './links.ts';
@@ -142,7 +142,7 @@ export interface Registered {
 /** What came of a code or a link; `taken`: somebody made an account with the address meanwhile. */
 export type Confirmation = Registered | 'wrong' | 'over' | 'taken';
 
-/** Takes the code that was typed in the browser that signed up. */
+/** Takes the code that was typed in the browser that signed up. @throws OAuthError too_many_requests */
 export async function confirmByCode(
   deps: Needs,
   {
@@ -156,12 +156,14 @@ export async function confirmByCode(
   const now = deps.clock();
   const waiting = await waitingRegistration(deps, request, browser_hash, now);
   if (!waiting || waiting.row.done_at !== null) return 'over';
-  return taking(async () =>
-    transact(deps.db, async (trx) => {
-      const link = await useCode(trx, deps, { purpose: 'verify-email', request, browser_hash, code }, now);
-      if (link === 'wrong' || link === 'over') return link;
-      return open(trx, deps, { link, waiting, phc: waiting.typed.phc, device, via: 'code' }, by, now);
-    }),
+  return guessCode(deps, { kind: 'sign-up', typed: waiting.typed.email, by, now }, () =>
+    taking(async () =>
+      transact(deps.db, async (trx) => {
+        const link = await useCode(trx, deps, { purpose: 'verify-email', request, browser_hash, code }, now);
+        if (link === 'wrong' || link === 'over') return link;
+        return open(trx, deps, { link, waiting, phc: waiting.typed.phc, device, via: 'code' }, by, now);
+      }),
+    ),
   );
 }
 

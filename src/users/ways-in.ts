@@ -1,7 +1,7 @@
 /** The ways into an account by oneself: the last of them is taken away by nobody but an operator. */
 import type { Deps } from '../deps.ts';
 import * as passkeys from '../store/passkeys.ts';
-import type { Trx } from '../store/postgres/db.ts';
+import type { Db, Trx } from '../store/postgres/db.ts';
 import * as upstreamLinks from '../store/upstream-links.ts';
 import * as users from '../store/users.ts';
 import { maySignInByMail } from './email-sign-in.ts';
@@ -25,3 +25,7 @@ export async function waysIn(trx: Trx, deps: Needs, sub: string): Promise<number
   for (const of of Object.values(kinds)) count += await of(trx, person, deps);
   return count;
 }
+
+/** Can somebody prove here that it is them, by what nobody else's session brings? */
+export const canProveHere = async (db: Db | Trx, sub: string): Promise<boolean> =>
+  (await users.passwordChangedAt(db, sub)) !== undefined || (await passkeys.countOf(db, sub)) > 0;

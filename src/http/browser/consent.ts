@@ -53,6 +53,8 @@ export function consent(app: FastifyInstance, context: Context): void {
       return true;
     },
     async take({ opened }, form, request) {
+      // Decided again: what comes before it may be owed anew, by a sign-in in another tab, and then nothing is agreed to.
+      if (opened.step !== 'consent') return false;
       const action = textOf(form, 'action');
       // Anything but the two buttons decides nothing, and the page is shown again.
       if (action === 'approve' || action === 'deny') {

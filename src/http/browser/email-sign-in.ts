@@ -132,12 +132,16 @@ async function take(
   if (handle !== undefined && textOf(form, 'action') !== 'again') {
     const device = context.cookies.get(request, 'device');
     const code = textOf(form, 'otp') ?? '';
-    const outcome = await signInByCode(deps, { request: handle, code, browser_hash, device });
+    const outcome = await orThrottled(context, request, reply, () =>
+      signInByCode(deps, { request: handle, code, browser_hash, device }, requesterOf(request)),
+    );
     if (typeof outcome !== 'string') {
       return (await begin(context, request, reply, { ...place, since }, outcome.person, 'email')).sub;
     }
-    const detail = { check: 'mail_code', received: outcome } as const;
-    noted(deps, request, invalidRequest('the code is not right, or no longer good', detail), 400);
+    if (outcome !== 'too_many_requests') {
+      const detail = { check: 'mail_code', received: outcome } as const;
+      noted(deps, request, invalidRequest('the code is not right, or no longer good', detail), 400);
+    }
     await sendWaiting(context, request, reply, place, handle, outcome);
     return undefined;
   }
@@ -186,7 +190,7 @@ async function sendWaiting(
   const request_id = problem && request.id;
   const props = { action: url, form_token, client, request: handle, email, problem, request_id, other_url: url };
   return sendPage(context, reply, (frame) => mailCodePage({ frame, ...props }), {
-    status: problem === undefined ? 200 : 400,
+    status: problem === undefined ? 200 : problem === 'too_many_requests' ? 429 : 400,
   });
 }
 

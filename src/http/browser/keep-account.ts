@@ -28,6 +28,8 @@ export function keepAccount(app: FastifyInstance, context: Context): void {
     },
     async take({ opened }, form, request) {
       const action = textOf(form, 'action');
+      // Decided again: whoever showed the password alone since keeps nothing of somebody who has more.
+      if (opened.step !== 'keep_account') return false;
       if (action === 'cancel') await cancel(deps, opened);
       if (action === 'keep' && opened.session) {
         await keep(deps, opened.session.sub, requesterOf(request), deps.clock());

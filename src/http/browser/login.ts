@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { z } from 'zod';
 import { cancel, signedIn } from '../../authorize/interaction.ts';
+import { asksForFresh } from '../../authorize/next-step.ts';
 import { isAskedFor } from '../../authorize/person.ts';
 import { signInBrowser, signInForToken, type BrowserSignIn } from '../../authorize/sign-in.ts';
 import { pages, type AccountPageName } from '../../protocol/endpoint.ts';
@@ -77,7 +78,9 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
       if (elsewhere) {
         const { id, request: asked, row } = page.opened;
         const login_hint = elsewhere.typed ?? asked.login_hint;
-        const wishes = { login_hint, fresh: row.sign_in_after !== null, max_age: asked.max_age };
+        // Where somebody has to prove anew that it is them, a provider that does not say when they did is not believed.
+        const needs_auth_time = asksForFresh(asked) || (page.opened.step === 'login' && fixedOf(page) !== undefined);
+        const wishes = { login_hint, fresh: row.sign_in_after !== null, max_age: asked.max_age, needs_auth_time };
         await leaveFor(context, request, reply, elsewhere.upstream, { kind: 'interaction', id }, wishes);
         return true;
       }
@@ -158,7 +161,8 @@ function ownLogin(app: FastifyInstance, context: Context, options: RouteShorthan
       const sessions = await sessionsOf(context, request, deps.clock());
       const elsewhere = await elsewhereOf(context, form);
       if (elsewhere) {
-        const wishes = { login_hint: elsewhere.typed, fresh: to !== undefined && sessions.length > 0 };
+        const fresh = to !== undefined && sessions.length > 0;
+        const wishes = { login_hint: elsewhere.typed, fresh, needs_auth_time: fresh };
         await leaveFor(context, request, reply, elsewhere.upstream, { kind: 'login', ...(to && { to }) }, wishes);
         return reply;
       }

@@ -210,10 +210,12 @@ async function takeCode(
   }
   const device = context.cookies.get(request, 'device');
   const typed = { request: handle, code: textOf(form, 'otp') ?? '', browser_hash, device };
-  const outcome = await confirmByCode(deps, typed, requesterOf(request));
+  const outcome = await orThrottled(context, request, reply, () => confirmByCode(deps, typed, requesterOf(request)));
   if (typeof outcome === 'string') {
-    const detail = { check: 'mail_code', received: outcome } as const;
-    noted(deps, request, invalidRequest('the code is not right, or no longer good', detail), 400);
+    if (outcome !== 'too_many_requests') {
+      const detail = { check: 'mail_code', received: outcome } as const;
+      noted(deps, request, invalidRequest('the code is not right, or no longer good', detail), 400);
+    }
     sendWaiting(context, reply, place, handle, waiting, outcome);
     return undefined;
   }

@@ -26,6 +26,8 @@ export interface Wishes {
   fresh: boolean;
   /** Seconds since the person last did, at most. */
   max_age?: number | undefined;
+  /** Has it to say when that was? One that does not is not believed of somebody who can prove here that it is them. */
+  needs_auth_time?: boolean;
 }
 
 /** What came back: claims that were checked, and the tokens. */
@@ -151,8 +153,9 @@ export function createUpstreamClients({ fetch, secrets }: Needs, now: () => numb
         code_challenge: await client.calculatePKCECodeChallenge(code_verifier),
         code_challenge_method: 'S256',
         ...(oidc && { nonce }),
-        ...(oidc && fresh && { prompt: 'login' }),
-        ...(oidc && max_age !== undefined && { max_age: String(max_age) }),
+        // OpenID Connect Core §3.1.2.1: with max_age it has to say when the person signed in.
+        ...(oidc && fresh && { prompt: 'login', max_age: '0' }),
+        ...(oidc && !fresh && max_age !== undefined && { max_age: String(max_age) }),
         ...(oidc && login_hint !== undefined && { login_hint }),
         ...(row.response_mode !== null && { response_mode: row.response_mode }),
       };

@@ -23,6 +23,8 @@ const visit = z.object({
   way,
   fresh: z.boolean(),
   max_age: z.number().optional(),
+  /** Has it to say when the person signed in? */
+  needs_auth_time: z.boolean().default(false),
   /** To whom it went: what is registered of a provider may be another by the time of the answer. */
   issuer: z.string(),
   client_id: z.string(),
