@@ -11,7 +11,8 @@ import {
 import { setClientDisabled } from '../clients/disabling.ts';
 import { fetchSector, type Sector } from '../clients/sector.ts';
 import { clientId, clientSecret } from '../protocol/client.ts';
-import { clientMetadataFields, type ClientMetadataInput } from '../protocol/client-metadata.ts';
+import { clientMetadataFields, localizedTexts, type ClientMetadataInput } from '../protocol/client-metadata.ts';
+import { withLanguages } from '../protocol/localized.ts';
 import { parseScope } from '../protocol/scope.ts';
 import * as store from '../store/clients.ts';
 import { estimateRows } from '../store/postgres/listing.ts';
@@ -36,21 +37,24 @@ const secret = {
   client_secret_expires_at: z.int(),
 };
 
-const item = z.strictObject({
-  ...clientMetadataFields.partial().shape,
-  client_id: clientId,
-  ...ofServer,
-  ...ofRegistration,
-  client_secret: secret.client_secret.optional(),
-  client_secret_expires_at: secret.client_secret_expires_at.optional(),
-});
+const item = withLanguages(
+  {
+    ...clientMetadataFields.partial().shape,
+    client_id: clientId,
+    ...ofServer,
+    ...ofRegistration,
+    client_secret: secret.client_secret.optional(),
+    client_secret_expires_at: secret.client_secret_expires_at.optional(),
+  },
+  localizedTexts,
+);
 
-const body = z.strictObject({
+const members = {
   ...clientMetadataFields.shape,
   client_id: clientId.optional(),
   client_secret: clientSecret.optional(),
   ...z.object(ofServer).partial().shape,
-});
+};
 
 const itemOf = (row: store.ClientRow): z.output<typeof item> => ({
   ...describeClient(row),
@@ -127,7 +131,7 @@ export const clients = collection.with({
     return row && itemOf(row);
   },
   create: collection.create({
-    body,
+    body: withLanguages(members, localizedTexts),
     once: ['client_secret', 'client_secret_expires_at'],
     prepare: ({ deps }, _ids, given) => fetchSector(deps, writable(given), undefined, { trusted: true }),
     async run(call, _ids, given, sector: Sector | undefined) {
@@ -139,7 +143,7 @@ export const clients = collection.with({
     },
   }),
   replace: collection.replace({
-    body: body.extend(ofRegistration),
+    body: withLanguages({ ...members, ...ofRegistration }, localizedTexts),
     writable,
     async prepare({ db, deps }, { client_id }, given) {
       const present = await store.find(db, client_id);

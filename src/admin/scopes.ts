@@ -7,7 +7,9 @@ import { flag } from './api/list.ts';
 import { requireNamed } from './api/problem.ts';
 import { collectionOf } from './api/collection.ts';
 
-const built_in = z.boolean().describe('The server needs it: it cannot be deleted, and only its description can change');
+const built_in = z
+  .boolean()
+  .describe('The server needs it: it cannot be deleted, and only its descriptions can change');
 const item = z.strictObject({ ...scopeFields.required().shape, built_in });
 
 /** Everything but the name goes back to its default when it is not named. */

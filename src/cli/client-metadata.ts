@@ -10,6 +10,7 @@ import { DECRYPTION_ALGS } from '../protocol/key-alg.ts';
 import { REQUEST_OBJECT_SIGNING_ALGS } from '../protocol/request-object.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
 import { TOKEN_FORMATS } from '../protocol/token-format.ts';
+import { localizedMember } from '../protocol/localized.ts';
 import type { Item } from './api.ts';
 import { usage } from './failure.ts';
 import { collect, readDocument, seconds } from './input.ts';
@@ -98,7 +99,23 @@ function optionOf([member, flag, description, kind]: Row): Option {
 }
 
 /** One option for each member that can be set. */
-export const metadataOptions = (): Option[] => ROWS.map(optionOf);
+export const metadataOptions = (): Option[] => [
+  ...ROWS.map(optionOf),
+  new Option(
+    '--localized <member#language=value>',
+    'a name, logo or address in a language: client_name#de=… (repeatable); with no value, take it back',
+  ).argParser(localized),
+];
+
+function localized(text: string, before: Readonly<Record<string, string | null>> = {}): Record<string, string | null> {
+  const [, name = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  if (!localizedMember(name)) {
+    throw new InvalidArgumentError(
+      'Use client_name, client_uri, logo_uri, policy_uri or tos_uri: client_name#de=Notizen',
+    );
+  }
+  return { ...before, [name]: value === '' ? null : value };
+}
 
 /** What takes a flag back, for changes. */
 export const negativeOptions = (): Option[] =>
@@ -112,11 +129,15 @@ export const fileOption = (): Option =>
   new Option('--file <path>', 'metadata as an RFC 7591 document in JSON; - is standard input');
 
 /** The values of the options above. */
-export type MetadataOptions = { preset?: Preset; file?: string } & Record<string, unknown>;
+export type MetadataOptions = {
+  preset?: Preset;
+  file?: string;
+  localized?: Readonly<Record<string, string | null>>;
+} & Record<string, unknown>;
 
 function fromOptions(options: MetadataOptions): Partial<ClientMetadataInput> {
   const named = ROWS.map((row) => [row[0], options[optionOf(row).attributeName()]] as const);
-  return Object.fromEntries(named.filter(([, value]) => value !== undefined));
+  return { ...Object.fromEntries(named.filter(([, value]) => value !== undefined)), ...options.localized };
 }
 
 /** Members of a document that only a server writes. */

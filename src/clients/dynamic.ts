@@ -19,6 +19,7 @@ import {
   OAuthError,
   tooManyRequests,
 } from '../protocol/error.ts';
+import { localizedMember } from '../protocol/localized.ts';
 import { DAY, secondsAfter } from '../protocol/numeric-date.ts';
 import { redact, sizeOf, strangeName } from '../protocol/redaction.ts';
 import { formatScope, parseScope } from '../protocol/scope.ts';
@@ -172,8 +173,11 @@ async function selfMetadata(
   if (!sent.success) throw invalidClientMetadata('the body must be a JSON object', { check: 'client_metadata' });
   const statement = sent.data['software_statement'] ?? undefined;
   const vouched = statement === undefined ? {} : await verifyStatement(deps, statement, now);
-  // RFC 7591 §3.1.1: what the statement says comes first.
-  const metadata = { ...registerable(sent.data), ...registerable(vouched) };
+  // RFC 7591 §3.1.1: what the statement says comes first, and says it for every language.
+  const own = Object.entries(registerable(sent.data)).filter(
+    ([name]) => !Object.hasOwn(vouched, localizedMember(name)?.member ?? name),
+  );
+  const metadata = { ...Object.fromEntries(own), ...registerable(vouched) };
   const { scope, grant_types, subject_type } = metadata;
   const uses = (grant_type: string): boolean => Array.isArray(grant_types) && grant_types.includes(grant_type);
   const machine = MACHINE_GRANTS.find(uses);
@@ -211,7 +215,11 @@ const scopeMember = clientMetadataFields.pick({ scope: true });
 
 // RFC 7591 §2: members that are not understood are ignored; so are those that only an operator may set.
 const registerable = (members: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(members).filter(([name, value]) => SELF_REGISTERABLE.has(name) && value !== null));
+  Object.fromEntries(
+    Object.entries(members).filter(
+      ([name, value]) => (SELF_REGISTERABLE.has(name) || localizedMember(name)) && value !== null,
+    ),
+  );
 
 /** Where nobody has to show a token, each network has only so many goes. @throws OAuthError too_many_requests */
 async function countAgainstQuota({ config, db }: Needs, { network }: Requester, now: Date): Promise<void> {

@@ -8,10 +8,12 @@ import { clientId, clientSecret, isPublic, usesSecret } from '../protocol/client
 import {
   clientMetadata,
   encryptionDefaults,
+  localizedTexts,
   METADATA_MEMBERS,
   type ClientMetadata,
   type ClientMetadataInput,
 } from '../protocol/client-metadata.ts';
+import { splitLocalized, withLanguages, type Localized } from '../protocol/localized.ts';
 import { numericDate, secondsAfter } from '../protocol/numeric-date.ts';
 import { sectorOf } from '../protocol/sector.ts';
 import { formatScope, parseScope } from '../protocol/scope.ts';
@@ -201,10 +203,11 @@ export const identifiers = z.object({ client_id: clientId.optional(), client_sec
  */
 function parseMetadata(
   { config }: Pick<Needs, 'config'>,
-  document: unknown,
+  document: ClientMetadataInput,
   present?: clients.ClientRow,
-): ClientMetadata {
-  const metadata = clientMetadata.parse(document);
+): Metadata {
+  const { localized, others } = splitLocalized(document);
+  const metadata = { ...clientMetadata.parse(others), localized: inLanguages.parse(localized) as Localized };
   for (const member of ['id_token_signed_response_alg', 'userinfo_signed_response_alg'] as const) {
     const alg = metadata[member];
     if (alg === undefined || config.SIGNING_ALGS.includes(alg) || alg === present?.[member]) continue;
@@ -213,6 +216,10 @@ function parseMetadata(
   }
   return metadata;
 }
+
+/** What a client is, and what of it is said in several languages. */
+type Metadata = ClientMetadata & { localized: Localized };
+const inLanguages = withLanguages({}, localizedTexts);
 
 /** A random secret, of characters that survive form-encoding as they are: clients that forget to encode still work. */
 export const newSecret = ({ random }: Pick<Deps, 'random'>): string => random(32).toString('base64url');
@@ -236,23 +243,23 @@ export async function addSecret(
   return secret_id;
 }
 
-type Columns = Pick<clients.ClientRow, MetadataColumn>;
+type Columns = Pick<clients.ClientRow, MetadataColumn | 'localized'>;
 
 const COLUMNS: readonly MetadataColumn[] = METADATA_MEMBERS.filter((name) => name !== 'response_types');
 
 /** Metadata as columns: absent members are null, scope is a list. */
-function columnsOf(metadata: ClientMetadata): Columns {
+function columnsOf({ localized, ...metadata }: Metadata): Columns {
   const columns = Object.fromEntries(COLUMNS.map((name) => [name, metadata[name] ?? null]));
-  return { ...columns, ...encryptionDefaults(metadata), scope: parseScope(metadata.scope) } as Columns;
+  return { ...columns, localized, ...encryptionDefaults(metadata), scope: parseScope(metadata.scope) } as Columns;
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(METADATA_MEMBERS);
 
 /** A row as metadata again. */
 export function metadataOf(row: clients.ClientRow): ClientMetadataInput {
-  const { scope } = row;
+  const { scope, localized } = row;
   const given = Object.entries(row).filter(([name, value]) => MEMBERS.has(name) && value !== null);
-  return { ...Object.fromEntries(given), scope: formatScope(scope) };
+  return { ...Object.fromEntries(given), ...localized, scope: formatScope(scope) };
 }
 
 /** A client as an RFC 7591 document, without secrets. */

@@ -7,6 +7,7 @@ import { record, type Actor } from '../events/index.ts';
 import { MEMBERSHIP_CLAIMS } from '../protocol/claims.ts';
 import { MAX_TOKEN_TTL } from '../protocol/client-metadata.ts';
 import { adminApiOf, isAdminScope } from '../protocol/admin-api.ts';
+import { translations } from '../protocol/localized.ts';
 import { readableText } from '../protocol/plain-text.ts';
 import { isResource } from '../protocol/resource.ts';
 import { builtInScope, isBuiltInScope, isScopeToken } from '../protocol/scope.ts';
@@ -36,6 +37,8 @@ export const scopeFields = z.strictObject({
   name: scopeToken,
   /** What the consent page says of it. */
   description: text.default(null),
+  /** The same in other languages, by their tags (BCP 47). */
+  descriptions: translations(readableText(500)).default({}),
   /** The claims about a person that it opens. */
   claims: z.array(readableText(200)).max(100).default([]),
   for_people: z.boolean().default(true),
@@ -65,7 +68,7 @@ export type ScopeChanges = Partial<Omit<scopes.Scope, 'name'>>;
 export type ResourceChanges = Partial<Omit<resources.Resource, 'resource'>>;
 
 /**
- * Creates a scope, or replaces what is named of it; the rest stays. Of a built-in one only the description can change.
+ * Creates a scope, or replaces what is named of it; the rest stays. Of a built-in one only the descriptions can change.
  * @throws ZodError, WriteError
  */
 export async function putScope(
@@ -80,8 +83,11 @@ export async function putScope(
   const scope = scopeFields.parse({ ...built_in, ...present, ...changes, name });
   if (isDeepStrictEqual(scope, present)) return scope;
   // Not what it is now: a scope of this name may be older than what the server means by it.
-  if (built_in && !isDeepStrictEqual(scope, { ...built_in, description: scope.description })) {
-    throw notAllowed(`of the scope ${name} only the description can change`);
+  if (
+    built_in &&
+    !isDeepStrictEqual(scope, { ...built_in, description: scope.description, descriptions: scope.descriptions })
+  ) {
+    throw notAllowed(`of the scope ${name} only the descriptions can change`);
   }
   await scopes.put(trx, scope);
   if (!present) await endedNames.begin(trx, 'scope', name, now);

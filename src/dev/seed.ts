@@ -20,8 +20,34 @@ const BY = { actor: 'dev' };
 const ALL = { claims: [], for_people: true, for_machines: true };
 /** The scopes of the demo's API. */
 const NOTES = {
-  'notes:read': { description: 'Read your notes', ...ALL },
-  'notes:write': { description: 'Write and delete your notes', ...ALL },
+  'notes:read': {
+    description: 'Read your notes',
+    descriptions: {
+      de: 'Ihre Notizen lesen',
+      fr: 'Lire vos notes',
+      es: 'Leer sus notas',
+      pt: 'Ler suas notas',
+      pl: 'Odczyt Twoich notatek',
+      ja: 'メモの閲覧',
+      'zh-Hans': '查看您的笔记',
+      ar: 'قراءة ملاحظاتك',
+    },
+    ...ALL,
+  },
+  'notes:write': {
+    description: 'Write and delete your notes',
+    descriptions: {
+      de: 'Ihre Notizen schreiben und löschen',
+      fr: 'Écrire et supprimer vos notes',
+      es: 'Escribir y eliminar sus notas',
+      pt: 'Escrever e apagar suas notas',
+      pl: 'Zapis i usuwanie Twoich notatek',
+      ja: 'メモの作成と削除',
+      'zh-Hans': '编写和删除您的笔记',
+      ar: 'كتابة ملاحظاتك وحذفها',
+    },
+    ...ALL,
+  },
 };
 
 type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'fetch' | 'passwords'>;

@@ -120,7 +120,11 @@ export const clientMetadataFields = z.strictObject({
   may_administer: z.boolean().default(false),
 });
 
-/** Every member of a metadata document. */
+const { client_name, client_uri, logo_uri, policy_uri, tos_uri } = clientMetadataFields.shape;
+/** What the members are that may have the tag of a language (`client_name#de`). */
+export const localizedTexts = { client_name, client_uri, logo_uri, policy_uri, tos_uri };
+
+/** Every member of a metadata document, without the tags of languages. */
 export const METADATA_MEMBERS = Object.keys(clientMetadataFields.shape) as ReadonlyArray<keyof ClientMetadata>;
 
 /** Members that only an operator decides: what a client may not say of itself, and does not change by saying nothing. */
@@ -246,6 +250,7 @@ export const encryptionDefaults = (client: Encryption): Encryption =>
   );
 
 export type ClientMetadata = z.infer<typeof clientMetadata>;
+/** As it is written; members with the tag of a language may stand beside (protocol/localized.ts). */
 export type ClientMetadataInput = z.input<typeof clientMetadata>;
 
 const interactive = ['authorization_code', 'refresh_token'] as const satisfies GrantType[];

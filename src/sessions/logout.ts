@@ -127,8 +127,8 @@ export async function signOut(
 
 /** What the page after a sign-out shows. */
 export interface SignOutPage extends Pick<LogoutRequest, 'client' | 'return_to'> {
-  /** The names of the applications that are notified. */
-  notified: string[];
+  /** The applications that are notified. */
+  notified: ReadonlyArray<Pick<signOuts.NotifiedClient, 'client_id' | 'client_name' | 'localized'>>;
   /** The addresses to be framed: §3, with the session's `iss` and `sid`. */
   frames: string[];
 }
@@ -145,7 +145,7 @@ export async function openSignOut(
   const signedOut = key && (await signOuts.find(db, key, browser_hash, now));
   if (!signedOut) return undefined;
   const clients = await signOuts.notifiedClients(db, signedOut);
-  const names = new Map(clients.map(({ client_id, client_name }) => [client_id, client_name ?? client_id]));
+  const notified = new Map(clients.map((client) => [client.client_id, client]));
   const framed = clients.map(async ({ client_id, frontchannel_logout_uri: uri, sid, sector }) => {
     const client = uri === null ? undefined : await directory.client(client_id);
     // The address belongs to the client's present sector: it learns nothing of sessions in another.
@@ -155,7 +155,7 @@ export async function openSignOut(
   return {
     client: signedOut.client_id === null ? undefined : await directory.client(signedOut.client_id),
     return_to: signedOut.return_to ?? undefined,
-    notified: [...names.values()],
+    notified: [...notified.values()],
     frames: (await Promise.all(framed)).flat(),
   };
 }

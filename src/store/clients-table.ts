@@ -1,5 +1,6 @@
 /** The table of clients, column by column, as Kysely sees it. */
 import type { ClientMetadata } from '../protocol/client-metadata.ts';
+import type { Localized } from '../protocol/localized.ts';
 import type { PublicJwks } from '../protocol/jwks.ts';
 import type { Json, Nullable } from './postgres/columns.ts';
 
@@ -18,6 +19,8 @@ export interface ClientsTable extends Omit<MetadataColumns, 'scope' | 'jwks'> {
   client_id: string;
   scope: string[];
   jwks: Json<Nullable<PublicJwks>>;
+  /** The members that are said in several languages, by their names with the tag: `client_name#de`. */
+  localized: Json<Localized>;
   registered_by: 'operator' | 'self';
   registration_token_hash: Nullable<Buffer>;
   software_statement: Nullable<string>;

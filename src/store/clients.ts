@@ -117,7 +117,7 @@ export async function insert(trx: Trx, client: ClientRow): Promise<boolean> {
   if (claimed.rows.length === 0) return false;
   const inserted = await trx
     .insertInto('clients')
-    .values({ ...client, jwks: asJson(client.jwks) })
+    .values({ ...client, jwks: asJson(client.jwks), localized: JSON.stringify(client.localized) })
     .onConflict((conflict) => conflict.doNothing())
     .returning('client_id')
     .executeTakeFirst();
@@ -125,8 +125,16 @@ export async function insert(trx: Trx, client: ClientRow): Promise<boolean> {
 }
 
 /** Changes the columns named. False when there is no such client. */
-export async function update(trx: Trx, client_id: string, { jwks, ...changes }: Partial<ClientRow>): Promise<boolean> {
-  const columns = { ...changes, ...(jwks !== undefined && { jwks: asJson(jwks) }) };
+export async function update(
+  trx: Trx,
+  client_id: string,
+  { jwks, localized, ...changes }: Partial<ClientRow>,
+): Promise<boolean> {
+  const columns = {
+    ...changes,
+    ...(jwks !== undefined && { jwks: asJson(jwks) }),
+    ...(localized !== undefined && { localized: JSON.stringify(localized) }),
+  };
   const result = await trx.updateTable('clients').set(columns).where('client_id', '=', client_id).executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }

@@ -1,5 +1,5 @@
 /** Scopes: the names there are, what the consent page says of them, and the claims they open. */
-import type { Selectable } from 'kysely';
+import type { ColumnType, Selectable } from 'kysely';
 import type { Nullable } from './postgres/columns.ts';
 import type { Db, Trx } from './postgres/db.ts';
 import { keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts';
@@ -8,6 +8,8 @@ import { keysetPage, type Keyset, type KeysetPage } from './postgres/listing.ts'
 export interface ScopesTable {
   name: string;
   description: Nullable<string>;
+  /** By the tag of their language. */
+  descriptions: ColumnType<Readonly<Record<string, string>>, string | undefined, string>;
   claims: string[];
   for_people: boolean;
   for_machines: boolean;
@@ -35,11 +37,15 @@ export const find = (db: Db, name: string): Promise<Scope | undefined> =>
   db.selectFrom('scopes').selectAll().where('name', '=', name).executeTakeFirst();
 
 /** Creates the scope, or replaces it. */
-export async function put(db: Db, scope: Scope): Promise<void> {
-  const { name: _, ...rest } = scope;
+export async function put(
+  db: Db,
+  { descriptions = {}, ...scope }: Omit<Scope, 'descriptions'> & Partial<Pick<Scope, 'descriptions'>>,
+): Promise<void> {
+  const row = { ...scope, descriptions: JSON.stringify(descriptions) };
+  const { name: _, ...rest } = row;
   await db
     .insertInto('scopes')
-    .values(scope)
+    .values(row)
     .onConflict((conflict) => conflict.column('name').doUpdateSet(rest))
     .execute();
 }

@@ -1,4 +1,5 @@
 /** Sign-outs whose page is still to be shown: the applications it notifies in frames, and where it leads afterwards. */
+import type { Localized } from '../protocol/localized.ts';
 import { sql, type Selectable } from 'kysely';
 import type { Nullable } from './postgres/columns.ts';
 import type { Db, Trx } from './postgres/db.ts';
@@ -60,6 +61,7 @@ export const find = (
 export interface NotifiedClient {
   client_id: string;
   client_name: string | null;
+  localized: Localized;
   frontchannel_logout_uri: string | null;
   sid: string;
   sector: string | null;
@@ -68,7 +70,7 @@ export interface NotifiedClient {
 /** Every client that was granted something under these sessions and registered a logout URI. */
 export async function notifiedClients(db: Db, { sids, created_at }: SignOut): Promise<NotifiedClient[]> {
   const { rows } = await sql<NotifiedClient>`
-    select distinct c.client_id, c.client_name, c.frontchannel_logout_uri, g.sid, g.sector
+    select distinct c.client_id, c.client_name, c.localized, c.frontchannel_logout_uri, g.sid, g.sector
     from grants g join clients c using (client_id)
     where g.sid = any(${sids}::text[]) and g.expires_at > ${created_at} and c.disabled_at is null
       and (c.frontchannel_logout_uri is not null or c.backchannel_logout_uri is not null)

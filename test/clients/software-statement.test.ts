@@ -65,9 +65,12 @@ const send = (body: object, to = at, { url = '/register', token }: { url?: strin
 describe('RFC 7591 §2.3: software statements', () => {
   test('RFC 7591 §3.1.1: what it says comes before what the request says; §3.2.1: it comes back as it was', async () => {
     const software_statement = await signed();
-    const answer = await send({ ...DOCUMENT, software_statement, software_version: '9' });
+    // A name that somebody vouches for is the only one, whoever reads it.
+    const own = { 'client_name#de': 'Ihre Bank', software_version: '9' };
+    const answer = await send({ ...DOCUMENT, ...own, software_statement });
     expect(answer.statusCode).toBe(201);
     const document = answer.json<Record<string, string>>();
+    expect(document).not.toHaveProperty('client_name#de');
     const { iss: _iss, ...vouched } = CLAIMS;
     expect(document).toMatchObject({ ...DOCUMENT, ...vouched, software_statement });
     expect(document).not.toHaveProperty('iss');

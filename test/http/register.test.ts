@@ -84,11 +84,11 @@ describe('RFC 7591 §3: client registration', () => {
       may_introspect: true,
       access_token_ttl: 86_400,
       made_up: 1,
-      'client_name#de': 'Meine App',
+      'redirect_uris#de': 'https://my.example/callback',
     });
     expect(document).toMatchObject({ skip_consent: false, may_introspect: false });
     expect(document).not.toHaveProperty('access_token_ttl');
-    expect(document).not.toHaveProperty('made_up');
+    for (const name of ['made_up', 'redirect_uris#de']) expect(document).not.toHaveProperty(name);
   });
 
   test('RFC 7591 §3.2.1: the answer has every member that was registered, and the client reads the same', async () => {
@@ -100,6 +100,9 @@ describe('RFC 7591 §3: client registration', () => {
       application_type: 'web',
       contacts: ['ada@my.example'],
       client_name: 'My App',
+      'client_name#de': 'Meine App',
+      'client_name#ja-Kana-JP': 'マイアプリ',
+      'tos_uri#de': 'https://my.example/nutzung',
       client_uri: 'https://my.example/',
       logo_uri: 'https://my.example/logo.png',
       policy_uri: 'https://my.example/policy',

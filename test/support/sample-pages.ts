@@ -100,13 +100,13 @@ export function samplePages(frame: Frame): Record<string, Html> {
     scopes: [
       {
         name: 'openid',
-        description: scopeSentence(frame.lang, 'openid', 'Know who you are in this service'),
+        description: scopeSentence(frame.lang, 'openid', { description: 'Know who you are in this service' }),
         group: 'identity' as const,
         is_new: false,
       },
       {
         name: 'profile',
-        description: scopeSentence(frame.lang, 'profile', 'See your name and profile'),
+        description: scopeSentence(frame.lang, 'profile', { description: 'See your name and profile' }),
         group: 'identity' as const,
         is_new: false,
       },
@@ -121,7 +121,9 @@ export function samplePages(frame: Frame): Record<string, Html> {
       { name: 'urn:notes:archive', description: null, group: 'access' as const, is_new: true },
       {
         name: 'offline_access',
-        description: scopeSentence(frame.lang, 'offline_access', 'Keep this access when you are signed out'),
+        description: scopeSentence(frame.lang, 'offline_access', {
+          description: 'Keep this access when you are signed out',
+        }),
         group: 'offline' as const,
         is_new: true,
       },

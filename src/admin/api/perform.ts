@@ -257,7 +257,11 @@ function documentFor(
 function withUnknown(schema: z.ZodType, merged: unknown, patch: unknown): unknown {
   const isDocument = typeof patch === 'object' && patch !== null && !Array.isArray(patch);
   if (!isDocument || !(schema instanceof z.ZodObject)) return merged;
-  const unknown = Object.entries(patch).filter(([name]) => !Object.hasOwn(schema.shape, name));
+  // Some have members by a pattern, such as those with the tag of a language.
+  const patterns = Object.keys((schema.meta()?.['patternProperties'] as object | undefined) ?? {});
+  const isKnown = (name: string): boolean =>
+    Object.hasOwn(schema.shape, name) || patterns.some((pattern) => new RegExp(pattern, 'u').test(name));
+  const unknown = Object.entries(patch).filter(([name]) => !isKnown(name));
   return Object.fromEntries([...Object.entries(merged as object), ...unknown]);
 }
 

@@ -1,5 +1,5 @@
 /** Scopes: what clients may ask for, what the consent page says of it, and the claims it opens. */
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { everything, orUndefined, type Item } from '../api.ts';
 import type { Group, Leaf } from '../command.ts';
 import { notFound } from '../failure.ts';
@@ -26,6 +26,7 @@ const list: Leaf = {
 
 interface PutOptions {
   description?: string;
+  descriptionIn?: Readonly<Record<string, string | null>>;
   claims?: string[];
   people?: boolean;
   machines?: boolean;
@@ -36,6 +37,10 @@ const put: Leaf<PutOptions> = {
   argument: '<name>',
   options: () => [
     new Option('--description <text>', 'what the consent page says: a sentence to the person, e.g. "Read your notes"'),
+    new Option(
+      '--description-in <language=text>',
+      'the same in a language (repeatable), e.g. "de=Ihre Notizen lesen"; with no text, take it back',
+    ).argParser(translation),
     new Option('--claims <names>', 'claims about the person that it opens, separated by spaces').argParser(words),
     new Option('--people', 'people can consent to it (unless said otherwise)'),
     new Option('--no-people', 'nobody can consent to it'),
@@ -43,21 +48,42 @@ const put: Leaf<PutOptions> = {
     new Option('--no-machines', 'no client can have it for itself'),
   ],
   explanation: 'A client gets no scope that it is not registered with: postern clients update ID --scope "…"',
-  examples: ['scopes put notes:read --description "Read your notes"', 'scopes put jobs:run --no-people'],
+  examples: [
+    'scopes put notes:read --description "Read your notes" --description-in "de=Ihre Notizen lesen"',
+    'scopes put jobs:run --no-people',
+  ],
   run: ({ api }, { argument: name, options }) =>
     api(async (to) => {
       const changes = {
         ...(options.description !== undefined && { description: options.description }),
+        ...(options.descriptionIn && { descriptions: options.descriptionIn }),
         ...(options.claims && { claims: options.claims }),
         ...(options.people !== undefined && { for_people: options.people }),
         ...(options.machines !== undefined && { for_machines: options.machines }),
       };
       const request = { ids: { name }, body: changes };
       const scope =
-        (await orUndefined(to.call('PATCH /scopes/{name}', request))) ?? (await to.call('PUT /scopes/{name}', request));
+        (await orUndefined(to.call('PATCH /scopes/{name}', request))) ??
+        (await to.call('PUT /scopes/{name}', { ...request, body: { ...changes, ...withoutNulls(options) } }));
       return { json: scope, ids: [name], text: record(scope, ['name']) };
     }),
 };
+
+function translation(
+  text: string,
+  before: Readonly<Record<string, string | null>> = {},
+): Record<string, string | null> {
+  const [, tag, said] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (tag === undefined)
+    throw new InvalidArgumentError('Use the tag of a language and the text: de=Ihre Notizen lesen');
+  return { ...before, [tag]: said === '' ? null : said! };
+}
+
+/** What is taken back is not there in what is made anew. */
+const withoutNulls = ({ descriptionIn }: PutOptions): Item =>
+  descriptionIn
+    ? { descriptions: Object.fromEntries(Object.entries(descriptionIn).filter(([, said]) => said !== null)) }
+    : {};
 
 const remove: Leaf = {
   summary: 'delete a scope; nobody is granted it from then on',

@@ -26,7 +26,7 @@ export function connect(app: FastifyInstance, context: Context): void {
         connectPage({
           frame,
           ...stepForm(context, page, 'connect'),
-          client: clientView(opened.client),
+          client: clientView(opened.client, frame.lang),
           label: row.label,
           name: who.name,
         }),

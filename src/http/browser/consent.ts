@@ -24,7 +24,7 @@ export function consent(app: FastifyInstance, context: Context): void {
       const scopesIn = (language: Language) =>
         opened.request.scope.map<ScopeView>((scope) => ({
           name: scope,
-          description: scopeSentence(language, scope, known.get(scope)?.description ?? null),
+          description: scopeSentence(language, scope, known.get(scope)),
           group: scope === OFFLINE_ACCESS ? 'offline' : isIdentityScope(scope, known) ? 'identity' : 'access',
           is_new: !opened.remembered.scope.includes(scope),
         }));
@@ -40,7 +40,7 @@ export function consent(app: FastifyInstance, context: Context): void {
         consentPage({
           frame,
           ...stepForm(context, page, 'consent'),
-          client: clientView(opened.client),
+          client: clientView(opened.client, frame.lang),
           person,
           switch_url: switchUrl(context, opened),
           redirect_origin: opened.request.user_code === undefined ? placeOf(opened.request.redirect_uri) : '',

@@ -96,7 +96,7 @@ function placeIn(context: Context, page: OpenedPage): Place {
   return {
     url: action + BELOW,
     form_token,
-    client: clientView(client),
+    client: clientView(client, page.lang),
     browser: page.browser,
     sessions: page.sessions,
     login_url: urlOf(context, `${interactionPath(id, 'login')}?${SWITCH}`),

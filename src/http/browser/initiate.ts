@@ -7,6 +7,7 @@ import { accessDenied, invalidRequest, OAuthError } from '../../protocol/error.t
 import { textOf } from '../../protocol/parameters.ts';
 import { strangeName } from '../../protocol/redaction.ts';
 import type { Client } from '../../store/clients.ts';
+import { languageOf } from '../language.ts';
 import { queryOf, route } from '../request.ts';
 import { clientLink, onwardLink, placeOf } from './client-view.ts';
 import type { Context } from './context.ts';
@@ -33,7 +34,7 @@ export function initiate(app: FastifyInstance, context: Context): void {
       } catch (error) {
         if (!(error instanceof OAuthError)) throw error;
         const say = words((t, advice) => ({ heading: t.cannot_start, advice: advice.cannot_start }));
-        throw new PageError(error, say, clientLink(client));
+        throw new PageError(error, say, clientLink(client, languageOf(request)));
       }
     },
   });

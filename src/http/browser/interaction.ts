@@ -2,12 +2,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { alreadyAnswered, isAnswered, isOfBrowser, open, resume, type Opened } from '../../authorize/interaction.ts';
 import { rowOf, type PageStep } from '../../authorize/next-step.ts';
+import type { Language } from '../../languages/index.ts';
 import { accessDenied, invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { textOf, type Parameters } from '../../protocol/parameters.ts';
 import type { LiveSession } from '../../sessions/index.ts';
 import { readHandle } from '../../protocol/handle.ts';
 import * as interactions from '../../store/interactions.ts';
-import { noteWishes } from '../language.ts';
+import { languageOf, noteWishes } from '../language.ts';
 import { formOf, requesterOf, requireForm, route } from '../request.ts';
 import { clientLink } from './client-view.ts';
 import { browserOf, hashOf, interactionPath, isAtIssuer, urlOf, type Context } from './context.ts';
@@ -19,11 +20,11 @@ import { sessionsOf } from './signed-in.ts';
 export function interaction(app: FastifyInstance, context: Context): void {
   route(app, interactionPath(':id'), {
     async GET(request, reply) {
-      const { opened } = await openInteraction(context, request, reply);
+      const { opened, lang } = await openInteraction(context, request, reply);
       try {
         return deliver(context, request, reply, await resume(context.deps, opened, requesterOf(request)));
       } catch (error) {
-        throw error instanceof OAuthError && isAnswered(error) ? answered(opened) : error;
+        throw error instanceof OAuthError && isAnswered(error) ? answered(opened, lang) : error;
       }
     },
   });
@@ -75,6 +76,8 @@ export interface OpenedPage {
   sessions: readonly LiveSession[];
   /** The browser's binding cookie. */
   browser: string;
+  /** The language that its pages are in. */
+  lang: Language;
 }
 
 /**
@@ -96,9 +99,10 @@ async function openInteraction(context: Context, request: FastifyRequest, reply:
 
   const sessions = await sessionsOf(context, request, now);
   const opened = await open(deps, id, row, sessions, now);
-  if (row.answered_at !== null) throw answered(opened);
+  const lang = languageOf(request);
+  if (row.answered_at !== null) throw answered(opened, lang);
   if (row.expires_at <= now) {
-    const link = clientLink(opened.client);
+    const link = clientLink(opened.client, lang);
     const received = `expired at ${row.expires_at.toISOString()}`;
     const refusal = invalidRequest('this request has expired', {
       check: 'interaction',
@@ -107,15 +111,15 @@ async function openInteraction(context: Context, request: FastifyRequest, reply:
     });
     throw new PageError(refusal, STALE, link);
   }
-  return { opened, sessions, browser };
+  return { opened, sessions, browser, lang };
 }
 
 const UNKNOWN = words((t, advice) => ({ heading: t.unknown, advice: advice.unknown }));
 const STALE = words((t, advice) => ({ heading: t.stale, advice: advice.stale }));
 const ANSWERED = words((t, advice) => ({ heading: t.answered, advice: advice.answered }));
 
-const answered = ({ client }: Opened): PageError =>
-  new PageError(alreadyAnswered().explain({ client_id: client.client_id }), ANSWERED, clientLink(client));
+const answered = ({ client }: Opened, lang: Language): PageError =>
+  new PageError(alreadyAnswered().explain({ client_id: client.client_id }), ANSWERED, clientLink(client, lang));
 
 function foreign(context: Context, request: FastifyRequest): PageError {
   const { host } = new URL(context.deps.config.ISSUER);

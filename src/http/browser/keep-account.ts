@@ -19,7 +19,7 @@ export function keepAccount(app: FastifyInstance, context: Context): void {
       if (step !== 'keep_account' || !session || session.erase_after === null) return false;
       const props = {
         ...stepForm(context, page, 'keep_account'),
-        client: clientView(client),
+        client: clientView(client, page.lang),
         person: personView(session),
         erase_after: session.erase_after,
       };

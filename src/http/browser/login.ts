@@ -47,7 +47,7 @@ function interactionLogin(app: FastifyInstance, context: Context, options: Route
     const fixed = fixedOf(page);
     sendLogin(context, reply, {
       ...stepForm(context, page, 'login'),
-      client: clientView(client),
+      client: clientView(client, page.lang),
       username: problem?.username ?? fixed?.username ?? request.login_hint ?? '',
       fixed_account: fixed && personView(fixed),
       switch_url: switchUrl(context, page.opened),

@@ -11,10 +11,11 @@ import { openSignOut, readLogoutRequest, signOut, type LogoutRequest } from '../
 import { isUnavailable } from '../../store/postgres/db.ts';
 import { logoutPage } from '../../views/logout.ts';
 import { signedOutPage } from '../../views/signed-out.ts';
+import { languageOf } from '../language.ts';
 import { sendPage } from '../page.ts';
 import { noted } from '../refusal.ts';
 import { formOf, queryOf, requesterOf, requireForm, route } from '../request.ts';
-import { clientLink, clientView, placeOf } from './client-view.ts';
+import { clientLink, clientView, nameIn, placeOf } from './client-view.ts';
 import { browserOf, hashOf, urlOf, type Context } from './context.ts';
 import { PageError, words } from './error-page.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
@@ -58,7 +59,7 @@ export function logout(app: FastifyInstance, context: Context): void {
       const logoutRequest = await readLogoutRequest(deps, parameters, sessions, now);
       const { session, client, recognised, refusal } = logoutRequest;
       if (refusal) {
-        if (!session) throw new PageError(refusal, UNREGISTERED, client && clientLink(client));
+        if (!session) throw new PageError(refusal, UNREGISTERED, client && clientLink(client, languageOf(request)));
         noted(deps, request, refusal, 200);
       } else if (!session && client && logoutRequest.return_to !== undefined && !(await isApproved(deps, client, []))) {
         // RFC 9700 §4.11.2: nobody signs out here, so nobody is led on either, but by their own click.
@@ -75,7 +76,7 @@ export function logout(app: FastifyInstance, context: Context): void {
           form_token: formToken(deps, bindingOf(browser, session)),
           person: personView(session),
           others: sessions.filter((other) => other !== session).map(personView),
-          client: client && clientView(client),
+          client: client && clientView(client, frame.lang),
           stays: refusal !== undefined,
           hidden: carried(parameters),
         }),
@@ -110,12 +111,13 @@ export function logout(app: FastifyInstance, context: Context): void {
       const browser = context.cookies.get(request, 'browser');
       const page = handle && browser ? await openSignOut(deps, handle, hashOf(browser), now) : undefined;
       const others = await sessionsOf(context, request, now).catch(noSessionsWhileAway);
+      const lang = languageOf(request);
       // ASVS 14.3.1: what pages of ours left in the browser goes too.
       reply.header('clear-site-data', '"cache", "storage"');
       const props = {
-        client: page?.client && clientView(page.client),
+        client: page?.client && clientView(page.client, lang),
         return_url: page?.return_to,
-        notified: page?.notified ?? [],
+        notified: page?.notified.map((one) => nameIn(lang, one)) ?? [],
         frames: page?.frames ?? [],
         others: others.map(personView),
       };

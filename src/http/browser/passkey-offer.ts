@@ -27,7 +27,7 @@ export function passkeyOffer(app: FastifyInstance, context: Context): void {
       if (!ready) return false;
       const props = {
         ...stepForm(context, page, 'passkey_offer'),
-        client: clientView(client),
+        client: clientView(client, page.lang),
         person: personView(session),
         options: JSON.stringify(ready.options),
       };

@@ -64,7 +64,7 @@ function interactionStep(app: FastifyInstance, context: Context, options: RouteS
     sessions: page.sessions,
     browser: page.browser,
     form: stepForm(context, page, 'second_factor'),
-    client: clientView(page.opened.client),
+    client: clientView(page.opened.client, page.lang),
     switch_url: switchUrl(context, page.opened),
     cancel: true,
     later: isWish(page.opened),

@@ -23,7 +23,7 @@ export function selectAccount(app: FastifyInstance, context: Context): void {
         selectAccountPage({
           frame,
           ...stepForm(context, page, 'select_account'),
-          client: clientView(client),
+          client: clientView(client, frame.lang),
           people: candidates.map((session) => ({ ...personView(session), sub: session.sub })),
           cancel: true,
         }),

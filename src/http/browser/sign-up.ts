@@ -78,7 +78,7 @@ function placeIn(context: Context, page: OpenedPage): Place {
   return {
     url,
     form_token,
-    client: clientView(client),
+    client: clientView(client, page.lang),
     browser: page.browser,
     sessions: page.sessions,
     login_url: urlOf(context, `${interactionPath(id, 'login')}?${SWITCH}`),

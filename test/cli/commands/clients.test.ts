@@ -181,10 +181,12 @@ describe('clients create', () => {
 
 describe('other commands for clients', () => {
   test('update changes what is named, and null in a document goes back to the default', async () => {
-    const options = ['--name', 'Changed', '--skip-consent', '--access-token-ttl', '60'];
+    const german = ['--localized', 'client_name#de=Geändert', '--localized', 'client_name#fr='];
+    const options = ['--name', 'Changed', ...german, '--skip-consent', '--access-token-ttl', '60'];
     const changed = await postern(['clients', 'update', 'imported', ...options, '--json']);
     expect(changed.json()).toMatchObject({
       client_name: 'Changed',
+      'client_name#de': 'Geändert',
       skip_consent: true,
       access_token_ttl: 60,
       redirect_uris: [CALLBACK],

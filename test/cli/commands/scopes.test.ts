@@ -24,6 +24,7 @@ test('scopes put makes a scope, then changes what is named of it, and records wh
   const scope = {
     name: 'jobs:run',
     description: 'Run jobs',
+    descriptions: {},
     claims: [],
     for_people: true,
     for_machines: true,
@@ -32,8 +33,14 @@ test('scopes put makes a scope, then changes what is named of it, and records wh
   expect(made.json()).toEqual(scope);
   const changed = await postern(['scopes', 'put', 'jobs:run', '--no-people', '--claims', 'email groups', '--json']);
   expect(changed.json()).toEqual({ ...scope, for_people: false, claims: ['email', 'groups'] });
+  const said = ['scopes', 'put', 'jobs:run', '--json', '--description-in'];
+  expect((await postern([...said, 'de=Aufträge ausführen', '--description-in', 'fr='])).json()).toMatchObject({
+    descriptions: { de: 'Aufträge ausführen' },
+  });
+  expect((await postern([...said, 'de='])).json()).toMatchObject({ descriptions: {} });
+  expect((await postern([...said, 'Aufträge'])).code).toBe(2);
   await postern(['scopes', 'put', 'jobs:run', '--no-people']);
-  expect(await eventsOf('scope_changed')).toEqual(['jobs:run', 'jobs:run']);
+  expect(await eventsOf('scope_changed')).toEqual(['jobs:run', 'jobs:run', 'jobs:run', 'jobs:run']);
   expect((await postern(['scopes', 'list'])).stdout).toMatch(/^jobs:run +machines +Run jobs$/m);
   expect((await postern(['scopes', 'put', 'two words'])).stderr).toMatch(/^error: name: must be a scope token/);
 });

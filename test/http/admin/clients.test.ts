@@ -31,13 +31,17 @@ describe('clients', () => {
   });
 
   test('specification §Endpoints 5: PATCH is a merge patch (RFC 7396): what it names changes, null goes back to the default, the rest stays', async () => {
-    const { client_id } = await create({ policy_uri: 'https://shop.example.test/policy', require_pkce: true });
+    const inLanguages = { 'client_name#de': 'Laden', 'client_name#fr': 'Boutique' };
+    const policy_uri = 'https://shop.example.test/policy';
+    const { client_id } = await create({ policy_uri, require_pkce: true, ...inLanguages });
     const answer = await operator.send('PATCH', `/clients/${String(client_id)}`, {
       client_name: 'The Shop',
       policy_uri: null,
+      'client_name#fr': null,
     });
     expect(answer.statusCode, answer.body).toBe(200);
-    expect(answer.json()).toMatchObject({ client_name: 'The Shop', require_pkce: true });
+    expect(answer.json()).toMatchObject({ client_name: 'The Shop', 'client_name#de': 'Laden', require_pkce: true });
+    expect(answer.json()).not.toHaveProperty('client_name#fr');
     expect(answer.json()).not.toHaveProperty('policy_uri');
   });
 

@@ -32,9 +32,14 @@ describe('scopes and resources', () => {
       'https://id.example.test/admin/v1/scopes/notes%3Aread',
     ]);
     const scope = { name: 'notes:read', description: 'Read your notes', claims: [], for_people: true };
-    expect(made.json()).toEqual({ ...scope, for_machines: true, built_in: false });
+    expect(made.json()).toEqual({ ...scope, descriptions: {}, for_machines: true, built_in: false });
     const patched = await operator.send('PATCH', '/scopes/notes:read', { for_machines: false });
     expect(patched.json()).toMatchObject({ ...scope, for_machines: false });
+    const described = (tag: string, said: string | null) =>
+      operator.send('PATCH', '/scopes/notes:read', { descriptions: { [tag]: said } });
+    for (const tag of ['de', 'fr']) expect((await described(tag, `Notes, ${tag}`)).statusCode).toBe(200);
+    expect((await described('DE', 'again')).statusCode).toBe(400);
+    expect((await described('fr', null)).json()).toMatchObject({ descriptions: { de: 'Notes, de' } });
     const read = await get('/scopes/notes:read');
     expect((await operator.send('PUT', '/scopes/notes:read', read)).json()).toEqual(read);
     expect((await operator.send('PUT', '/scopes/notes:read', {})).json()).toMatchObject({ description: null });

@@ -2,7 +2,7 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testApp, type TestApp } from '../../support/app.ts';
-import { aClient, aUser, formTokenOf, signIn, TestBrowser, type AClient } from '../../support/fixtures.ts';
+import { aClient, aScope, aUser, formTokenOf, signIn, TestBrowser, type AClient } from '../../support/fixtures.ts';
 import { open, submit, titleOf, valueOf } from '../../support/pages.ts';
 
 const NAME = 'Notes';
@@ -75,6 +75,27 @@ test('the switch changes the page that it is used on, and nothing of the request
   at.clock.advance(1);
   expect(langOf((await open(browser, client, { ui_locales: 'de' })).response)).toBe('de');
   expect(langOf((await open(browser, client)).response)).toBe('pl');
+});
+
+test('OpenID Connect Registration §2.1: applications and scopes speak to people in their language, where somebody said how', async () => {
+  await aScope(at, 'notes:read', {
+    description: 'Read your notes',
+    descriptions: { 'de-AT': 'Ihre Notizen lesen' },
+    for_people: true,
+  });
+  const scope = 'openid notes:read';
+  const named = { client_name: 'Notes', 'client_name#DE': 'Notizen', 'policy_uri#de': 'https://notes.example/daten' };
+  const application = await aClient(at, { ...named, scope });
+  const browser = await signIn(at, await aUser(at));
+  const german = await open(browser, application, { scope, ui_locales: 'de' });
+  for (const said of ['<bdi>Notizen</bdi>', 'Ihre Notizen lesen', 'https://notes.example/daten', 'Dienst sind']) {
+    expect(german.response.body).toContain(said);
+  }
+  const french = await open(browser, application, { scope, ui_locales: 'fr' });
+  for (const said of ['<bdi>Notes</bdi>', 'Read your notes']) expect(french.response.body).toContain(said);
+  await submit(browser, german, { action: 'approve' });
+  const listed = await browser.get('/account/applications', { 'accept-language': 'de' });
+  for (const said of ['<bdi>Notizen</bdi>', 'Ihre Notizen lesen', 'Dienst sind']) expect(listed.body).toContain(said);
 });
 
 test('whoever set a language in their profile has it, unless this browser was told another', async () => {

@@ -1,5 +1,6 @@
 /** /account/applications: what applications may do in somebody's name, and the end of that. */
 import type { FastifyInstance } from 'fastify';
+import type { Language } from '../../../languages/index.ts';
 import { textOf } from '../../../protocol/parameters.ts';
 import { OFFLINE_ACCESS, OPENID } from '../../../protocol/scope.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type Application,
 } from '../../../users/applications.ts';
 import { applicationsPage, type ApplicationView } from '../../../views/account/applications.ts';
+import { scopeSentence } from '../../../views/claims.ts';
 import { requesterOf } from '../../request.ts';
 import { clientView } from '../client-view.ts';
 import type { Context } from '../context.ts';
@@ -20,7 +22,8 @@ export function applications(app: FastifyInstance, context: Context): void {
     async show({ session, form, now }, { done }) {
       const connected = await applicationsOf(deps, session.sub, now);
       const views = await Promise.all(connected.map((application) => viewOf(context, application)));
-      return (frame) => applicationsPage({ frame, ...form, applications: views, done });
+      return (frame) =>
+        applicationsPage({ frame, ...form, applications: views.map((viewIn) => viewIn(frame.lang)), done });
     },
     async take({ session, now }, form, request) {
       const by = requesterOf(request);
@@ -37,21 +40,22 @@ export function applications(app: FastifyInstance, context: Context): void {
   });
 }
 
-async function viewOf({ deps }: Context, application: Application): Promise<ApplicationView> {
+/** How it looks in a language. */
+async function viewOf({ deps }: Context, application: Application): Promise<(language: Language) => ApplicationView> {
   const { client_id, client_name, scope, agreed, ...rest } = application;
   const [client, scopes] = await Promise.all([deps.directory.client(client_id), deps.directory.scopes()]);
-  return {
+  return (language) => ({
     ...rest,
     // One that is disabled is not in the directory; it has a name all the same.
-    client: client ? clientView(client) : { client_id, client_name },
+    client: client ? clientView(client, language) : { client_id, client_name },
     scopes: scope
       .filter((name) => name !== OFFLINE_ACCESS)
       .map((name) => ({
         name,
-        description: scopes.get(name)?.description ?? null,
+        description: scopeSentence(language, name, scopes.get(name)),
         // Without openid it would not be told who it is at all: that is all of its access.
         agreed: name !== OPENID && agreed.includes(name),
       })),
     offline_agreed: agreed.includes(OFFLINE_ACCESS),
-  };
+  });
 }
