@@ -4,9 +4,10 @@ import type { Requester } from '../events/index.ts';
 import { levelOf } from '../protocol/acr.ts';
 import { invalidRequest } from '../protocol/error.ts';
 import { elevateSession, UsedBefore, type LiveSession } from '../sessions/index.ts';
-import { transact, type Trx } from '../store/postgres/db.ts';
+import type { Trx } from '../store/postgres/db.ts';
 import { addTotp, removeFactor, renewCodes, type NewTotp } from '../users/enrolment.ts';
 import { withSecond, type FactorName } from '../users/factors/index.ts';
+import { changeIn, holdStanding, type Standing } from './standing.ts';
 
 type Needs = Pick<Deps, 'clock' | 'config' | 'db' | 'random' | 'secrets'>;
 
@@ -17,31 +18,28 @@ export interface SetUp {
 }
 
 /**
- * Sets an authenticator app up, by a right code of it: which is also the second factor of this session.
- * @throws OAuthError access_denied when the session ended meanwhile, invalid_request when the person has one by now
+ * Sets an authenticator app up, by a right code of it: which is also the second factor of this session. `fresh`: the sign-in has to
+ * be so at this moment, and not only when the secret was shown.
+ * @throws SignInOver, OAuthError access_denied when the session ended meanwhile, invalid_request when the person has one by now
  */
 export async function setUpTotp(
   deps: Needs,
   session: LiveSession,
   totp: NewTotp,
-  { browser, via }: { browser: string; via: string },
+  { browser, via, fresh }: { browser: string; via: string; fresh: boolean },
   by: Requester,
 ): Promise<SetUp> {
+  const now = deps.clock();
+  const hold = (trx: Trx): Promise<unknown> => holdStanding(trx, deps, session, { fresh }, now);
   let added: Awaited<ReturnType<typeof addTotp>>;
   const amr = withSecond(session.amr, ['otp']);
-  const claim = async (trx: Trx, now: Date): Promise<boolean> => {
+  const claim = async (trx: Trx): Promise<boolean> => {
     added = await addTotp(trx, deps, session.sub, totp, by, now);
     return added !== undefined;
   };
   try {
-    const { handle } = await elevateSession(
-      deps,
-      session,
-      { amr, acr: levelOf(amr), via, claim },
-      browser,
-      by,
-      deps.clock(),
-    );
+    const elevation = { amr, acr: levelOf(amr), via, hold, claim };
+    const { handle } = await elevateSession(deps, session, elevation, browser, by, now);
     return { handle, codes: added?.codes };
   } catch (error) {
     if (!(error instanceof UsedBefore)) throw error;
@@ -49,19 +47,21 @@ export async function setUpTotp(
   }
 }
 
-/** Removes one of somebody's second factors; their other sessions end. False when they did not have it. */
+/** Removes one of somebody's second factors; their other sessions end. False when they did not have it. @throws SignInOver */
 export const removeOwnFactor = (
   deps: Needs,
-  session: LiveSession,
+  standing: Standing,
   factor: FactorName,
   by: Requester,
   now: Date,
-): Promise<boolean> => transact(deps.db, (trx) => removeFactor(trx, deps, session, factor, by, now));
+): Promise<boolean> =>
+  changeIn(deps, standing, { fresh: true, now }, (trx) => removeFactor(trx, deps, standing, factor, by, now));
 
-/** Ten new recovery codes, to be shown once. Undefined for somebody who has no second factor to lose. */
+/** Ten new recovery codes, to be shown once. Undefined for somebody who has no second factor to lose. @throws SignInOver */
 export const renewOwnCodes = (
   deps: Needs,
-  { sub }: LiveSession,
+  standing: Standing,
   by: Requester,
   now: Date,
-): Promise<string[] | undefined> => transact(deps.db, (trx) => renewCodes(trx, deps, sub, by, now));
+): Promise<string[] | undefined> =>
+  changeIn(deps, standing, { fresh: true, now }, (trx) => renewCodes(trx, deps, standing.sub, by, now));

@@ -3,16 +3,15 @@ import type { Deps } from '../deps.ts';
 import { record, type Requester } from '../events/index.ts';
 import { postNotice } from '../mail/outbox.ts';
 import { OAuthError } from '../protocol/error.ts';
-import { isFresh, type LiveSession } from '../sessions/index.ts';
+import { isFresh } from '../sessions/index.ts';
 import { endOtherSessions } from '../sessions/of-person.ts';
 import * as grants from '../store/grants.ts';
-import { transact } from '../store/postgres/db.ts';
-import * as sessionRows from '../store/sessions.ts';
 import * as users from '../store/users.ts';
 import { hashPassword } from '../users/accounts.ts';
 import { verdictOn, type Verdict } from '../users/factors/verdict.ts';
 import { voidLinks } from '../users/links.ts';
 import { signIn } from '../users/sign-in.ts';
+import { changeIn, type Standing } from './standing.ts';
 
 type Needs = Pick<Deps, 'clock' | 'config' | 'db' | 'log' | 'passwords' | 'random' | 'secrets'>;
 
@@ -30,9 +29,6 @@ export type ChangeOutcome = 'done' | 'wrong_current' | 'stale' | 'meanwhile' | V
 
 const PASSKEY = new Set(['hwk', 'swk']);
 
-/** The sign-in in which it is asked for. */
-type Standing = Pick<LiveSession, 'sub' | 'sid' | 'auth_time'> & { amr: readonly string[] };
-
 /** What somebody has to show before their password is changed. */
 export interface Proof {
   has_password: boolean;
@@ -49,7 +45,7 @@ export async function proofFor({ db }: Pick<Deps, 'db'>, session: Standing, now:
 /**
  * Changes or sets the password of whoever is signed in. Of their grants those without offline_access end, those of this session too;
  * other sessions do unless they want to keep them. They are told by mail.
- * @throws OAuthError too_many_requests, temporarily_unavailable
+ * @throws OAuthError too_many_requests, temporarily_unavailable; SignInOver
  */
 export async function changeOwnPassword(
   deps: Needs,
@@ -68,15 +64,14 @@ export async function changeOwnPassword(
   const verdict = await verdictOn(deps, password, user);
   if (verdict.refusal !== undefined) return verdict;
   const phc = await hashPassword(deps, password);
-  return transact(deps.db, async (trx) => {
-    await users.findLocked(trx, sub);
+  // What stood in for the present password has to be fresh still.
+  return changeIn(deps, session, { fresh: !asks_current, now: deps.clock() }, async (trx) => {
     // Of two who change it at once one does: the other knew a password that is none any more.
     if ((await users.passwordHashOf(trx, sub)) !== before) return 'meanwhile';
     const at = deps.clock();
     await users.setPassword(trx, sub, phc, at);
     // Somebody may have asked for a way past the password of before.
     await voidLinks(trx, sub, at, ['reset-password', 'sign-in', 'change-email']);
-    await sessionRows.lockAllOf(trx, sub);
     if (end_others) await endOtherSessions(trx, session, by, at);
     await grants.revokeOfSessions(trx, { sub }, 'password_change', at);
     await record(trx, { event: 'password_changed', sub }, by, at);

@@ -12,6 +12,7 @@ import type { Upstream } from '../store/upstreams.ts';
 import { connect, disconnect } from '../users/upstream/accounts.ts';
 import { openWaiting, type Waiting } from '../users/upstream/sealed.ts';
 import type { Opened } from './interaction.ts';
+import { changeIn, holdStanding, SignInOver, type Standing } from './standing.ts';
 import { offeredUpstream } from './upstream.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'secrets'>;
@@ -61,7 +62,7 @@ async function connectTo(
   return connect(trx, deps, sub, { upstream, issuer, upstream_sub, name, label }, by, now);
 }
 
-/** The person of this session connects who waits in this browser. */
+/** The person of this session connects who waits in this browser. @throws SignInOver */
 export async function connectWaiting(
   deps: Needs,
   browser: string,
@@ -70,7 +71,8 @@ export async function connectWaiting(
   now: Date,
 ): Promise<'connected' | 'taken' | 'gone'> {
   const waiting = await waitingFor(deps, browser, now);
-  return waiting ? transact(deps.db, (trx) => connectTo(trx, deps, waiting, session, by, now)) : 'gone';
+  if (!waiting) return 'gone';
+  return changeIn(deps, session, { fresh: true, now }, (trx) => connectTo(trx, deps, waiting, session, by, now));
 }
 
 /** The person wants none of it. */
@@ -81,15 +83,15 @@ export async function forgetWaiting(deps: Needs, browser: string, now: Date): Pr
   await transact(deps.db, (trx) => requests.takeIdentity(trx, visit, visit.browser_hash, now));
 }
 
-/** Ends a connection, and whatever else is signed in: it may be by that. `last` where it is the only way in. */
+/** Ends a connection, and whatever else is signed in: it may be by that. `last` where it is the only way in. @throws SignInOver */
 export const disconnectFrom = (
   deps: Needs,
-  session: Pick<LiveSession, 'sub' | 'sid'>,
+  session: Standing,
   which: Pick<UpstreamLink, 'upstream' | 'upstream_sub'>,
   by: Requester,
   now: Date,
 ): Promise<'disconnected' | 'none' | 'last'> =>
-  transact(deps.db, async (trx) => {
+  changeIn(deps, session, { fresh: true, now }, async (trx) => {
     const done = await disconnect(trx, deps, session.sub, which, by, now);
     if (done === 'disconnected') await endOtherSessions(trx, session, by, now);
     return done;
@@ -117,9 +119,19 @@ export async function decideConnection(
 ): Promise<'done' | 'taken'> {
   const { row, session, now } = opened;
   const waiting = accepted ? await waitingIn(deps, opened) : undefined;
-  return transact(deps.db, async (trx) => {
-    await interactions.record(trx, row, { upstream_bucket: null, upstream_hash: null });
-    if (!waiting || !session) return 'done';
-    return (await connectTo(trx, deps, waiting, session, by, now)) === 'taken' ? 'taken' : 'done';
-  });
+  const answered = { upstream_bucket: null, upstream_hash: null };
+  try {
+    return await transact(deps.db, async (trx) => {
+      // That the sign-in is of this visit is asked below: it has not to be younger than that.
+      if (waiting && session) await holdStanding(trx, deps, session, { fresh: false }, now);
+      await interactions.record(trx, row, answered);
+      if (!waiting || !session) return 'done';
+      return (await connectTo(trx, deps, waiting, session, by, now)) === 'taken' ? 'taken' : 'done';
+    });
+  } catch (error) {
+    if (!(error instanceof SignInOver)) throw error;
+    // Whoever signs in again is asked by the request what it needs.
+    await transact(deps.db, (trx) => interactions.record(trx, row, answered));
+    return 'done';
+  }
 }

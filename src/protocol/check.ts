@@ -106,6 +106,7 @@ export const CHECKS = {
   step_up: 'RFC 9470 §5',
   sign_in_queue: 'OWASP ASVS 15.4.4',
   sign_in_beside: 'OWASP ASVS 7.2.4',
+  standing: 'OWASP ASVS 7.5.1',
   passkey: 'Web Authentication §7.2',
   passkey_unknown: 'Web Authentication §7.2',
   passkey_challenge: 'Web Authentication §13.4.3',

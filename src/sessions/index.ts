@@ -179,6 +179,8 @@ export interface Elevation {
   acr: string;
   via: string;
   claim: (trx: Trx, now: Date) => Promise<boolean>;
+  /** Asks again, first in the transaction, what the elevation depends on. */
+  hold?: (trx: Trx) => Promise<unknown>;
 }
 
 /**
@@ -190,7 +192,7 @@ export interface Elevation {
 export async function elevateSession(
   deps: Needs,
   session: store.LiveSession,
-  { amr, acr, via, claim }: Elevation,
+  { amr, acr, via, claim, hold }: Elevation,
   browser: string,
   by: Requester,
   now: Date,
@@ -198,6 +200,7 @@ export async function elevateSession(
   const [browser_hash, salt] = [sha256(browser), deps.random(32)];
   const { handle, ...key } = handleOf(deps, browser, salt, bucketOf(session.expires_at));
   return transact(deps.db, async (trx) => {
+    await hold?.(trx);
     if (await store.elevate(trx, session, { ...key, browser_hash, salt, amr, acr }, now)) {
       if (!(await claim(trx, now))) throw new UsedBefore();
       await record(trx, { event: 'second_factor', sub: session.sub, detail: { amr, via } }, by, now);

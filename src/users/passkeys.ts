@@ -188,6 +188,8 @@ export interface Creation {
   challenge: ChallengeBinding;
   /** What the person calls it; empty for a name that says what it is. */
   name: string;
+  /** Holds the account, if its person may still have one made: first in the transaction. Undefined where it is gone. */
+  hold(trx: Trx): Promise<users.User | undefined>;
 }
 
 /**
@@ -196,7 +198,7 @@ export interface Creation {
  */
 export async function createPasskey(
   deps: Omit<Needs, 'clock'>,
-  { sub, answer, challenge, name }: Creation,
+  { sub, answer, challenge, name, hold }: Creation,
   by: Requester,
   now: Date,
 ): Promise<store.Passkey> {
@@ -205,9 +207,9 @@ export async function createPasskey(
   const answered = readChallenge(deps, attestation.response.clientDataJSON, challenge, now);
   const made = await verifyCreation(deps, attestation, answered);
   return transact(deps.db, async (trx) => {
-    await spendChallenge(trx, answered);
     // One after the other, and none for an account that goes at this moment.
-    if (!(await users.findLocked(trx, sub))) throw refusedPasskey('an account that is gone', sub);
+    if (!(await hold(trx))) throw refusedPasskey('an account that is gone', sub);
+    await spendChallenge(trx, answered);
     const present = await store.allOf(trx, sub);
     if (present.length >= MAX_PASSKEYS) {
       throw invalidRequest(`an account has at most ${MAX_PASSKEYS} passkeys`, { check: 'passkey', sub });

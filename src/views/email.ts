@@ -4,6 +4,7 @@ import { hidden } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
 import { sendOnce } from './script.ts';
+import { accountSentences } from './sentences/account.ts';
 import { emailSentences } from './sentences/email.ts';
 import { recoverySentences } from './sentences/recovery.ts';
 
@@ -37,21 +38,30 @@ export function emailLinkPage({ frame, kind, action, form_token, username, addre
   });
 }
 
-export type EmailDonePageProps = { frame: Frame; kind: 'confirm' | 'undo'; next_url: string };
+export type EmailDonePageProps = {
+  frame: Frame;
+  kind: 'confirm' | 'undo';
+  /** Somebody who is signed in goes to their account. */
+  next: 'login' | 'forgot_password' | 'account';
+  next_url: string;
+};
 
 /** What was done, and where to go from there. */
-export function emailDonePage({ frame, kind, next_url }: EmailDonePageProps): Html {
+export function emailDonePage({ frame, kind, next, next_url }: EmailDonePageProps): Html {
   const t = emailSentences(frame.lang);
   const recovery = recoverySentences(frame.lang);
+  const onward = {
+    login: recovery.sign_in,
+    forgot_password: recovery.forgot_title,
+    account: accountSentences(frame.lang).overview,
+  };
   const title = kind === 'confirm' ? t.confirmed : t.undone;
   return page(frame, {
     title,
     heading: title,
     lead: kind === 'undo' ? t.undone_text : undefined,
     body: html`<div class="actions">
-      <a class="button strong" id="email-next" href="${next_url}">
-        ${kind === 'confirm' ? recovery.sign_in : recovery.forgot_title}
-      </a>
+      <a class="button strong" id="email-next" href="${next_url}"> ${onward[next]} </a>
     </div>`,
   });
 }

@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import { creationOptions } from '../../src/protocol/webauthn.ts';
 import * as store from '../../src/store/passkeys.ts';
+import type { Trx } from '../../src/store/postgres/db.ts';
+import * as users from '../../src/store/users.ts';
 import type { User } from '../../src/store/users.ts';
 import { makeChallenge, type ChallengeBinding } from '../../src/users/factors/passkey.ts';
 import { createPasskey } from '../../src/users/passkeys.ts';
@@ -24,7 +26,8 @@ export async function aPasskey(
   const challenge = makeChallenge(deps, BINDING, clock.now());
   const answer = device.create(creationOptions(deps.config.ISSUER, challenge, person, []));
   const by = { ip: '192.0.2.1', network: '192.0.2.0/24', request_id: 'a test' };
-  await createPasskey(deps, { sub: user.sub, answer, challenge: BINDING, name }, by, clock.now());
+  const hold = (trx: Trx) => users.findLocked(trx, user.sub);
+  await createPasskey(deps, { sub: user.sub, answer, challenge: BINDING, name, hold }, by, clock.now());
   return device;
 }
 

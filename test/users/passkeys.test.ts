@@ -4,11 +4,12 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { configWith } from '../../src/config.ts';
 import { creationOptions, requestOptions } from '../../src/protocol/webauthn.ts';
 import * as store from '../../src/store/passkeys.ts';
+import * as users from '../../src/store/users.ts';
 import type { User } from '../../src/store/users.ts';
 import { setDisabled } from '../../src/users/accounts.ts';
 import { makeChallenge, UnknownPasskey, type ChallengeBinding } from '../../src/users/factors/passkey.ts';
 import { createPasskey, removePasskey, usePasskey, MAX_PASSKEYS } from '../../src/users/passkeys.ts';
-import { transact } from '../../src/store/postgres/db.ts';
+import { transact, type Trx } from '../../src/store/postgres/db.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { Authenticator, type Manner } from '../support/authenticator.ts';
 import { aUser, BY } from '../support/fixtures.ts';
@@ -35,11 +36,20 @@ const authenticator = (manner?: ConstructorParameters<typeof Authenticator>[1]):
   new Authenticator(at.deps.config.ISSUER, manner);
 const challenge = (binding: ChallengeBinding): string => makeChallenge(at.deps, binding, at.clock.now());
 
+const held =
+  ({ sub }: Pick<User, 'sub'>) =>
+  (trx: Trx) =>
+    users.findLocked(trx, sub);
 async function create(device: Authenticator, user: User, manner: Manner = {}, name = ''): Promise<store.Passkey> {
   const handle = await store.userHandle(at.deps.db, user.sub, randomBytes(32));
   const person = { handle, name: user.username, display_name: user.username };
   const answer = device.create(creationOptions(at.deps.config.ISSUER, challenge(CREATE), person, []), manner);
-  return createPasskey(at.deps, { sub: user.sub, answer, challenge: CREATE, name }, by, at.clock.now());
+  return createPasskey(
+    at.deps,
+    { sub: user.sub, answer, challenge: CREATE, name, hold: held(user) },
+    by,
+    at.clock.now(),
+  );
 }
 
 const asked = (binding = SIGN_IN) => requestOptions(at.deps.config.ISSUER, challenge(binding), 'required');
@@ -211,7 +221,14 @@ test('a credential that is registered is nobody else’s, and an answer makes on
   );
   const answer = device.create(options);
   const of = (sub: string, sent = answer) =>
-    refusalOf(createPasskey(at.deps, { sub, answer: sent, challenge: CREATE, name: '' }, by, at.clock.now()));
+    refusalOf(
+      createPasskey(
+        at.deps,
+        { sub, answer: sent, challenge: CREATE, name: '', hold: held({ sub }) },
+        by,
+        at.clock.now(),
+      ),
+    );
   const outcomes = await Promise.all(Array.from({ length: 20 }, () => of(ada.sub)));
   expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1);
   // The same credential again, under a challenge that Bob was given.

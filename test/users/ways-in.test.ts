@@ -1,14 +1,26 @@
 /** The ways into an account: every one that people sign in by counts, and the last of them stays. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { removeOwnPasskey } from '../../src/authorize/own-passkeys.ts';
+import { removeOwnFactor, renewOwnCodes } from '../../src/authorize/own-factors.ts';
+import { createOwnPasskey, removeOwnPasskey } from '../../src/authorize/own-passkeys.ts';
+import { changeOwnPassword } from '../../src/authorize/own-password.ts';
+import { holdStanding, type Standing } from '../../src/authorize/standing.ts';
 import { disconnectFrom } from '../../src/authorize/upstream-connections.ts';
 import * as passkeys from '../../src/store/passkeys.ts';
+import { creationOptions } from '../../src/protocol/webauthn.ts';
+import { endSessionOf } from '../../src/sessions/index.ts';
+import { endOwnSession } from '../../src/sessions/of-person.ts';
 import { transact } from '../../src/store/postgres/db.ts';
+import * as users from '../../src/store/users.ts';
 import * as upstreamLinks from '../../src/store/upstream-links.ts';
+import { makeChallenge } from '../../src/users/factors/passkey.ts';
 import { waysIn } from '../../src/users/ways-in.ts';
+import { Authenticator } from '../support/authenticator.ts';
 import { testApp, type TestApp } from '../support/app.ts';
-import { aUser } from '../support/fixtures.ts';
+import { aUser, PASSWORD } from '../support/fixtures.ts';
 import { aPasskey } from '../support/passkeys.ts';
+import { overtaken } from '../support/races.ts';
+import { withTotp } from '../support/second-factor.ts';
+import { aStanding } from '../support/standing.ts';
 import { anUpstream } from '../support/upstream-provider.ts';
 
 let at: TestApp;
@@ -29,7 +41,7 @@ async function somebody() {
   const row = { ...link, sealed_tokens: null, created_at, used_at: created_at };
   await transact(at.deps.db, (trx) => upstreamLinks.insert(trx, row));
   const [passkey] = await passkeys.allOf(at.deps.db, user.sub);
-  const session = { sub: user.sub, sid: 'a session' };
+  const session = await aStanding(at, user);
   return {
     sub: user.sub,
     removePasskey: (deps = at.deps) => removeOwnPasskey(deps, session, passkey!.passkey_id, BY, created_at),
@@ -66,4 +78,70 @@ test('a verified address counts where people sign in by mail, and a provider tha
   await at.deps.db.updateTable('users').set({ email_verified: true }).where('sub', '=', sub).execute();
   expect([await removePasskey(deps), await disconnect(deps)]).toEqual(['removed', 'disconnected']);
   expect([await count(sub), await count(sub, deps)]).toEqual([0, 1]);
+});
+
+/** Every change of somebody's own ways in, each in its own sign-in. */
+const changes: Record<string, (standing: Standing, user: users.User) => Promise<unknown>> = {
+  async 'a new passkey'(standing, user) {
+    const challenge = ['create', 'a browser', standing.sid] as const;
+    const handle = await passkeys.userHandle(at.deps.db, user.sub, Buffer.alloc(32, user.sub));
+    const person = { handle, name: user.username, display_name: user.username };
+    const made = makeChallenge(at.deps, challenge, at.clock.now());
+    const device = new Authenticator(at.deps.config.ISSUER, {});
+    const answer = device.create(creationOptions(at.deps.config.ISSUER, made, person, []));
+    return createOwnPasskey(at.deps, standing, { answer, challenge, name: '' }, BY, at.clock.now());
+  },
+  'a new password': (standing, user) => {
+    const change = { current: PASSWORD, password: 'a quite different staple 17', end_others: true, device: undefined };
+    return changeOwnPassword(at.deps, standing, user, change, BY);
+  },
+  'a passkey removed': (standing) => removeOwnPasskey(at.deps, standing, 'any', BY, at.clock.now()),
+  'a connection ended': (standing) =>
+    disconnectFrom(at.deps, standing, { upstream: 'elsewhere', upstream_sub: 'any' }, BY, at.clock.now()),
+  'an authenticator app removed': (standing) => removeOwnFactor(at.deps, standing, 'totp', BY, at.clock.now()),
+  'new recovery codes': (standing) => renewOwnCodes(at.deps, standing, BY, at.clock.now()),
+};
+const over = (lack: string) => expect.objectContaining({ lack });
+
+test('ASVS 7.5.1: no change of the ways in is made in a sign-in that ended, grew old or lacks a second factor meanwhile', async () => {
+  for (const [what, change] of Object.entries(changes)) {
+    const user = await aUser(at);
+    const ways = (): Promise<number> => count(user.sub);
+    const ended = await aStanding(at, user);
+    expect(await endOwnSession(at.deps, user.sub, ended.sid, BY, at.clock.now())).toBe(true);
+    await expect(change(ended, user), what).rejects.toEqual(over('ended'));
+    const old = { ...(await aStanding(at, user)), auth_time: new Date(at.clock.now().getTime() - 301_000) };
+    // The present password stands in for a fresh sign-in.
+    const byPassword = what === 'a new password';
+    const tried = byPassword ? 'as ever' : await change(old, user).catch((error: unknown) => error);
+    expect(tried, what).toEqual(byPassword ? 'as ever' : over('stale'));
+    const alone = await aStanding(at, user);
+    await withTotp(at, user);
+    await expect(change(alone, user), what).rejects.toEqual(over('second_factor'));
+    expect(await ways(), what).toBe(1);
+  }
+});
+
+test('ASVS 7.5.1: of a change and the end of its session at once the first decides', async () => {
+  for (const what of ['a new passkey', 'a new password'] as const) {
+    const user = await aUser(at);
+    const standing = await aStanding(at, user);
+    const before = await users.passwordHashOf(at.deps.db, user.sub);
+    const [, refused] = await overtaken(
+      at.deps.db,
+      (trx) => endSessionOf(trx, standing.sid, { sub: user.sub }, BY, at.clock.now()),
+      () => changes[what]!(standing, user).catch((error: unknown) => error),
+    );
+    expect(refused, what).toEqual(over('ended'));
+    expect(await passkeys.countOf(at.deps.db, user.sub)).toBe(0);
+    expect(await users.passwordHashOf(at.deps.db, user.sub)).toBe(before);
+  }
+  const user = await aUser(at);
+  const standing = await aStanding(at, user);
+  const [held, ended] = await overtaken(
+    at.deps.db,
+    (trx) => holdStanding(trx, at.deps, standing, { fresh: true }, at.clock.now()),
+    () => endOwnSession(at.deps, user.sub, standing.sid, BY, at.clock.now()),
+  );
+  expect([held.sub, ended]).toEqual([user.sub, true]);
 });

@@ -40,8 +40,6 @@ interface Row<Path extends string, Query, Body, Answer> {
   summary: string;
   /** Only by a sign-in that is not older than five minutes, like the page that does the same. */
   fresh?: boolean;
-  /** Also while the account is waiting to be erased: everything else wants it to be kept first. */
-  leaving?: boolean;
   query?: z.ZodType<Query>;
   body?: z.ZodType<Body>;
   /** Null where it answers nothing: 204. */

@@ -35,7 +35,6 @@ const account = z.strictObject({
   editable_claims: z.array(z.string()).describe('What of them PATCH /profile changes'),
   created_at: moment,
   updated_at: moment,
-  erase_after: moment.nullable().describe('When the account is to be erased, if that was asked for'),
   signed_in: z
     .strictObject({ sid: z.string(), auth_time: moment, amr: z.array(z.string()), client_id: z.string() })
     .describe('The sign-in that the access token stands on'),
@@ -44,9 +43,8 @@ const account = z.strictObject({
 function accountOf({ deps, owner }: Pick<Call<unknown, unknown, unknown>, 'deps' | 'owner'>, user: User) {
   const { disabled: _, ...described } = describeAccount(user);
   const { sid, auth_time, amr, client_id } = owner;
-  const { erase_after } = user;
   const signed_in = { sid, auth_time, amr, client_id };
-  return { ...described, editable_claims: deps.config.PROFILE_CLAIMS, erase_after, signed_in };
+  return { ...described, editable_claims: deps.config.PROFILE_CLAIMS, signed_in };
 }
 
 const session = z.strictObject({
@@ -123,7 +121,6 @@ export const operations: readonly Operation[] = [
     path: '/',
     name: 'account_get',
     summary: 'Show the account, and who is signed in',
-    leaving: true,
     answer: account,
     run: async (call) => accountOf(call, call.owner.user),
   }),
@@ -219,7 +216,6 @@ export const operations: readonly Operation[] = [
     name: 'data_download',
     summary: 'Download everything that is kept about the person',
     fresh: true,
-    leaving: true,
     answer: z.record(z.string(), z.unknown()),
     run: ({ deps, owner, by, now }) => downloadData(deps, owner.sub, by, now),
   }),
@@ -229,7 +225,6 @@ export const operations: readonly Operation[] = [
     name: 'deletion_request',
     summary: 'Have the account erased in a week; every session and token ends now',
     fresh: true,
-    leaving: true,
     answer: z.strictObject({ erase_after: moment }),
     async run({ deps, owner, by, now }) {
       const erase_after = await requestDeletion(deps, owner.sub, by, now);

@@ -1,6 +1,5 @@
 /** Whose account a request is about: the person of its access token, by the same rules as on the pages of the account. */
 import type { FastifyRequest } from 'fastify';
-import { Problem } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
 import type { Explanation } from '../../protocol/error.ts';
 import { readHandle } from '../../protocol/handle.ts';
@@ -45,15 +44,15 @@ export function notFresh({ auth_time, sub, client_id }: Omit<Owner, 'user'>): Ch
   return tooLittle(detail, { max_age: String(FRESH_FOR) }, { ...why, sub, client_id });
 }
 
-/** @throws Problem unauthorized or not-allowed */
+/** @throws Problem unauthorized */
 export async function requireOwner(
   deps: Deps,
   request: FastifyRequest,
-  { fresh = false, leaving = false }: Pick<Operation, 'fresh' | 'leaving'>,
+  { fresh = false }: Pick<Operation, 'fresh'>,
 ): Promise<Owner> {
   const now = deps.clock();
   const owner = await findOwner(deps, request, now);
-  const { sub, client_id, amr, second_factors, user } = owner;
+  const { sub, client_id, amr, second_factors } = owner;
   // A password alone opens nothing of somebody who has more.
   if (owedBy(deps.config, owner) !== 'nothing') {
     const why = { check: 'second_factor_missing', received: listOf(amr), sub, client_id } as const;
@@ -61,9 +60,6 @@ export async function requireOwner(
     throw tooLittle('a second factor is needed', { acr_values: '2' }, { ...why, expected });
   }
   if (fresh && !isFresh(owner, now)) throw notFresh(owner);
-  if (user.erase_after !== null && !leaving) {
-    throw new Problem('not-allowed', 'the account is waiting to be erased: keep it first', { sub, client_id });
-  }
   return owner;
 }
 
@@ -92,8 +88,10 @@ async function findOwner(deps: Deps, request: FastifyRequest, now: Date): Promis
     users.find(deps.db, sub),
     users.secondFactorsOfPerson(deps.db, sub),
   ]);
-  if (!user || user.disabled_at !== null) {
-    throw refuse({ check: 'access_token', received: 'the token of a disabled account', client_id, sub });
+  // All access ended with either of these, at this moment.
+  if (!user || user.disabled_at !== null || user.erase_after !== null) {
+    const received = 'the token of an account that is disabled, or waits to be erased';
+    throw refuse({ check: 'access_token', received, client_id, sub });
   }
   const { sid, auth_time, amr } = signIn;
   return { user, sub, client_id, sid, auth_time, amr: amr ?? [], second_factors };

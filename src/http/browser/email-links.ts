@@ -19,6 +19,7 @@ import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
 import { formOf, requesterOf, requireForm, route } from '../request.ts';
 import { browserOf, urlOf, type Context } from './context.ts';
+import { sessionsOf } from './signed-in.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
 
 /** A link of one kind: what it opens, what it does, and where it leads. */
@@ -27,12 +28,13 @@ interface EmailLink {
   path: string;
   open(deps: Context['deps'], token: string, now: Date): Promise<OpenedAddress | undefined>;
   use(deps: Context['deps'], token: string, by: Requester, now: Date): Promise<'done' | 'over'>;
-  next: string;
+  /** Where it leads whoever is not signed in. */
+  next: 'login' | 'forgot_password';
 }
 
 const links: readonly EmailLink[] = [
-  { kind: 'confirm', path: pages.email_confirm, open: openConfirmation, use: confirmAddress, next: pages.login },
-  { kind: 'undo', path: pages.email_undo, open: openUndo, use: undoAddress, next: pages.forgot_password },
+  { kind: 'confirm', path: pages.email_confirm, open: openConfirmation, use: confirmAddress, next: 'login' },
+  { kind: 'undo', path: pages.email_undo, open: openUndo, use: undoAddress, next: 'forgot_password' },
 ];
 
 export function emailLinks(app: FastifyInstance, context: Context): void {
@@ -50,8 +52,14 @@ function emailLink(app: FastifyInstance, context: Context, { kind, path, open, u
   };
 
   route(app, `${path}/done`, {
-    GET: (_request, reply) =>
-      sendPage(context, reply, (frame) => emailDonePage({ frame, kind, next_url: urlOf(context, next) })),
+    async GET(request, reply) {
+      // Whoever took a change back is signed in nowhere any more: somebody else may be, here.
+      const [session] = kind === 'confirm' ? await sessionsOf(context, request, deps.clock()) : [];
+      const props = session
+        ? { next: 'account' as const, next_url: urlOf(context, accountPages.overview) }
+        : { next, next_url: urlOf(context, pages[next]) };
+      return sendPage(context, reply, (frame) => emailDonePage({ frame, kind, ...props }));
+    },
   });
   route(app, `${path}/:token`, {
     options: limited(app, deps.config, 'LOGIN_RATE_LIMIT'),

@@ -1,10 +1,10 @@
 /** /interaction/{id}/passkey: after a sign-in by password, once, the offer to make a passkey. */
 import type { FastifyInstance } from 'fastify';
+import { createOwnPasskey } from '../../authorize/own-passkeys.ts';
 import { declinePasskey, endPasskeyOffer, readyForOffer } from '../../authorize/passkey-offer.ts';
 import { OAuthError } from '../../protocol/error.ts';
 import { textOf } from '../../protocol/parameters.ts';
 import type { ChallengeBinding } from '../../users/factors/passkey.ts';
-import { createPasskey } from '../../users/passkeys.ts';
 import { passkeyOfferPage } from '../../views/passkey-offer.ts';
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
@@ -41,9 +41,9 @@ export function passkeyOffer(app: FastifyInstance, context: Context): void {
       const action = textOf(form, 'action');
       if (action === 'later') await declinePasskey(deps, opened, session);
       if (action !== 'create') return false;
-      const creation = { sub: session.sub, answer: textOf(form, 'passkey'), challenge: challengeOf(page), name: '' };
+      const creation = { answer: textOf(form, 'passkey'), challenge: challengeOf(page), name: '' };
       try {
-        await createPasskey(deps, creation, requesterOf(request), opened.now);
+        await createOwnPasskey(deps, session, creation, requesterOf(request), opened.now);
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status >= 500) throw error;
         // An offer that came to nothing keeps nobody from where they were going: they find it in their account.

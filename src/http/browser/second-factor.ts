@@ -275,7 +275,7 @@ async function takeSetup(
   if (!secret) return again(NOTHING(session), 'too_late');
   const totp = checkSetup(deps, session, secret, textOf(form, 'otp') ?? '', now);
   if (!totp) return again(NOTHING(session), 'wrong_code', setupView(deps.config.ISSUER, session, secret, sealed));
-  const { handle, codes } = await setUpTotp(deps, session, totp, { browser, via }, requesterOf(request));
+  const { handle, codes } = await setUpTotp(deps, session, totp, { browser, via, fresh: false }, requesterOf(request));
   keepElevated(context, request, reply, place, handle);
   if (!codes) return 'shown';
   const { form: own, client, switch_url, cancel, later, onward } = place;

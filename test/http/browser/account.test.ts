@@ -51,6 +51,15 @@ test('on the way to a page of the account whoever is signed in confirms that it 
   expect(after).toEqual({ sid: before!.sid, auth_time: at.clock.now() });
 });
 
+test('the bare address of the server, and one slash too many, lead to the account', async () => {
+  const browser = new TestBrowser(at);
+  for (const path of ['/', '/account/', '/?utm=1']) {
+    const answer = await browser.get(path);
+    expect([answer.statusCode, answer.headers.location], path).toEqual([302, 'https://id.example.test/account']);
+  }
+  expect((await browser.post('/', {})).statusCode).toBe(405);
+});
+
 test('a sign-in leads to pages of the account by their names only', async () => {
   for (const to of ['https://evil.example.test', '//evil.example.test', '/account', '__proto__', 'constructor', '']) {
     const browser = new TestBrowser(at);

@@ -167,13 +167,12 @@ test('who ends a connection ends what was signed in by it', async () => {
   await thief.get(await connecting(thief));
   const [elsewhere, arrive] = await withProvider();
   expect(await arrive()).toBe('https://id.example.test/account');
-  const { sid } = await at.deps.db
+  const session = await at.deps.db
     .selectFrom('sessions')
-    .select('sid')
+    .select(['sub', 'sid', 'auth_time', 'amr'])
     .where('sub', '=', user.sub)
     .orderBy('created_at')
     .executeTakeFirstOrThrow();
-  const session = { sub: user.sub, sid };
   const which = { upstream: 'work', upstream_sub: `u${count}` };
   expect(await disconnectFrom(at.deps, session, which, BY as never, at.clock.now())).toBe('disconnected');
   expect((await elsewhere.get('/account')).statusCode).toBe(302);

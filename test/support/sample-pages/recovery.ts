@@ -54,7 +54,8 @@ export const recoverySamples = (frame: Frame): Record<string, Html> => ({
   'email-confirm': emailLinkPage({ frame, ...link, kind: 'confirm' }),
   'email-undo': emailLinkPage({ frame, ...link, kind: 'undo' }),
   'email-undo-hostile': emailLinkPage({ frame, ...link, kind: 'undo', username: hostile, address: hostile }),
-  'email-confirmed': emailDonePage({ frame, kind: 'confirm', next_url: '/login' }),
-  'email-undone': emailDonePage({ frame, kind: 'undo', next_url: '/forgot-password' }),
+  'email-confirmed': emailDonePage({ frame, kind: 'confirm', next: 'login', next_url: '/login' }),
+  'email-confirmed-here': emailDonePage({ frame, kind: 'confirm', next: 'account', next_url: '/account' }),
+  'email-undone': emailDonePage({ frame, kind: 'undo', next: 'forgot_password', next_url: '/forgot-password' }),
   'link-over': linkOverPage({ frame, again_url: '/forgot-password' }),
 });

@@ -50,7 +50,7 @@ export function authenticator(app: FastifyInstance, context: Context): void {
       if (!secret) return { problem: 'too_late', field: 'otp' };
       const totp = checkSetup(deps, session, secret, textOf(form, 'otp') ?? '', now);
       if (!totp) return { problem: 'wrong_code', field: 'otp' };
-      const { handle, codes } = await setUpTotp(deps, session, totp, { browser, via: 'account' }, by);
+      const { handle, codes } = await setUpTotp(deps, session, totp, { browser, via: 'account', fresh: true }, by);
       keepElevated(context, request, reply, { session, sessions }, handle);
       if (!codes) return { to: 'authenticator', done: 'added' };
       const onward = accountUrl(context, 'authenticator');

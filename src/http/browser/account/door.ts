@@ -1,15 +1,17 @@
 /** What the pages of the account share: whose they are, how they are sent, and which forms count. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import { SignInOver } from '../../../authorize/standing.ts';
 import { accountPages, endpoints, type AccountPageName } from '../../../protocol/endpoint.ts';
 import type { Parameters } from '../../../protocol/parameters.ts';
 import { textOf } from '../../../protocol/parameters.ts';
 import type { AccountFrame } from '../../../views/account/frame.ts';
 import type { Html } from '../../../views/html.ts';
 import { sendPage } from '../../page.ts';
+import { noted } from '../../refusal.ts';
 import { formOf, requireForm, route } from '../../request.ts';
 import { urlOf, type Context } from '../context.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from '../forgery.ts';
-import { accountUrl, requirePerson, type SignedInPerson } from './person.ts';
+import { accountUrl, loginFor, requirePerson, type SignedInPerson } from './person.ts';
 
 /** A visit to a page of the account: who it is, and the form that counts there. */
 export interface Visit extends SignedInPerson {
@@ -94,7 +96,13 @@ export function accountDoor(
         if (!person) return reply;
         requireFormToken(deps, textOf(form, 'form_token'), bindingOf(person));
         const visit = visitOf(person);
-        const taken = await take(visit, form, request, reply);
+        const taken = await take(visit, form, request, reply).catch((error: unknown) => {
+          if (!(error instanceof SignInOver)) throw error;
+          noted(deps, request, error, 303);
+          // The page itself leads to a second factor that is missing.
+          reply.redirect(error.lack === 'second_factor' ? accountUrl(context, name) : loginFor(context, name), 303);
+          return 'answered' as const;
+        });
         if (taken === 'answered') return reply;
         if ('problem' in taken) await send(visit, { again: { ...taken, form } }, request, reply);
         else reply.redirect(accountUrl(context, taken.to) + (taken.done ? `?done=${taken.done}` : ''), 303);

@@ -1,10 +1,11 @@
 /** /account/passkeys: the passkeys of a person, made, renamed and removed. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { removeOwnPasskey } from '../../../authorize/own-passkeys.ts';
+import { createOwnPasskey, removeOwnPasskey } from '../../../authorize/own-passkeys.ts';
+import { SignInOver } from '../../../authorize/standing.ts';
 import { OAuthError } from '../../../protocol/error.ts';
 import { textOf, type Parameters } from '../../../protocol/parameters.ts';
 import type { ChallengeBinding } from '../../../users/factors/passkey.ts';
-import { createPasskey, nameOwnPasskey, readyToCreate } from '../../../users/passkeys.ts';
+import { nameOwnPasskey, readyToCreate } from '../../../users/passkeys.ts';
 import { passkeysPage, type PasskeyProblem } from '../../../views/account/passkeys.ts';
 import { limited } from '../../rate-limit.ts';
 import { noted } from '../../refusal.ts';
@@ -48,16 +49,15 @@ type Action = (context: Context, visit: Visit, form: Parameters, request: Fastif
 const actions: Readonly<Record<string, Action>> = {
   async create({ deps }, visit, form, request) {
     const creation = {
-      sub: visit.user.sub,
       answer: textOf(form, 'passkey'),
       challenge: challengeOf(visit),
       name: textOf(form, 'passkey-name') ?? '',
     };
     try {
-      await createPasskey(deps, creation, requesterOf(request), visit.now);
+      await createOwnPasskey(deps, visit.session, creation, requesterOf(request), visit.now);
       return { to: 'passkeys', done: 'created' };
     } catch (error) {
-      if (!(error instanceof OAuthError) || error.status >= 500) throw error;
+      if (!(error instanceof OAuthError) || error.status >= 500 || error instanceof SignInOver) throw error;
       noted(deps, request, error, 400);
       return problem('not_created', 'passkey-create');
     }
