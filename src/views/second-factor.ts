@@ -187,7 +187,7 @@ const recoveryField = (label: string, problem: string | undefined): Html =>
       autocapitalize="characters"
       spellcheck="false"
       maxlength="64"
-      required${problemAttributes(problem, 'recovery-code')}
+      required${problemAttributes(problem, 'recovery-code')}${problem === undefined && html` autofocus`}
     />
   </div>`;
 

@@ -23,11 +23,11 @@ header{text-align:center;margin-bottom:1.75rem}
 .marks{display:flex;justify-content:center;gap:1rem;margin-bottom:1.125rem}.logo{border-radius:.5rem;background:#fff;object-fit:contain}
 .wall{fill:var(--wall)}.lamp{fill:var(--lamp)}
 .icon{flex:none;fill:none;stroke:currentColor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}
-h1{margin:0;font-size:1.5rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;text-wrap:balance}
+h1{margin:0;font-size:1.5rem;line-height:1.25;font-weight:650;letter-spacing:-.015em}
 h2{margin:0 0 .5rem;font-size:1rem;line-height:1.4;font-weight:650}
 h3{margin:1.25rem 0 .375rem;font-size:.875rem;font-weight:650}
 p{margin:0 0 1rem}p:last-child{margin-bottom:0}
-header p{margin:.5rem 0 0;color:var(--muted);text-wrap:balance}
+header p{margin:.5rem 0 0;color:var(--muted)}h1,header p,.button{text-wrap:balance}header:last-child{margin:0}
 a{color:var(--link);text-underline-offset:.2em;text-decoration-thickness:1px}a:hover{text-decoration-thickness:2px}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 b,code,small{unicode-bidi:isolate}
@@ -49,7 +49,7 @@ input[aria-invalid]{border:2px solid var(--bad)}
 background:var(--panel);color:var(--ink);font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer}
 .button:hover{background:var(--soft);border-color:var(--ink)}
 .strong{border-color:transparent;background:var(--strong);color:var(--on)}.strong:hover{border-color:transparent;background:var(--over)}
-.quiet{border-color:transparent;background:none;color:var(--link)}.quiet:last-child{margin-bottom:-.875rem}form+p,.actions+p,form:has(.quiet:last-child)+form{margin-top:1.75rem}
+.quiet{border-color:transparent;background:none;color:var(--link)}.quiet:last-child{margin-bottom:-.875rem}form+p,form+details,.actions+p,form:has(.quiet:last-child)+form{margin-top:1.75rem}
 .beyond{text-align:center}.beyond a,.field .small a{display:inline-block;padding-block:.25rem}dl+form,figure+form{margin-top:1rem}
 .note{margin-bottom:1.5rem;padding:.875rem 1rem;border:1px solid var(--line);border-radius:.5rem;background:var(--soft)}
 .problem{border:2px solid var(--bad);background:var(--warn)}.problem h2{margin:0 0 .125rem}.problem a{color:var(--bad);font-weight:600}
@@ -71,7 +71,7 @@ dl,dd:last-child,.marks .mark{margin:0}dl+p{margin-top:.75rem}.tag+p{margin-top:
 details{border-top:1px solid var(--line)}
 summary{min-height:2.75rem;padding:.75rem 0 .375rem;color:var(--link);font-weight:600;cursor:pointer}
 .tag{padding:.0625rem .4375rem;-webkit-box-decoration-break:clone;box-decoration-break:clone;border:1px solid var(--line);border-radius:.375rem;background:var(--soft)}
-figure{position:relative;margin:0;border:1px solid var(--line);border-radius:.5rem;background:var(--soft)}figcaption{padding:.75rem 6rem .75rem 1rem;border-bottom:1px solid var(--line);font-size:.875rem;font-weight:600;line-height:1.25rem}
+figure{position:relative;margin:0;border:1px solid var(--line);border-radius:.5rem;background:var(--soft)}figcaption{padding:.75rem 1rem;padding-inline-end:6rem;border-bottom:1px solid var(--line);font-size:.875rem;font-weight:600;line-height:1.25rem}
 pre{margin:0;padding:1rem;overflow:auto;overflow-wrap:normal;border-radius:0 0 .5rem .5rem}
 .k{color:var(--link)}.v{color:var(--muted)}
 .copy{flex:none;width:auto;min-height:2.75rem;padding:.25rem .75rem;font-size:.875rem}figure .copy{position:absolute;top:0;inset-inline-end:0;border-color:transparent;background:none;color:var(--link)}

@@ -18,7 +18,7 @@ export const upstreamForm = (
   upstreams.length > 0 &&
   html`<form class="actions" method="post" action="${action}">
     ${hidden({ form_token })}
-    <p class="muted small">${upstreamSentences(frame.lang).or}</p>
+    <p class="muted small beyond">${upstreamSentences(frame.lang).or}</p>
     ${upstreams.map((each) => upstreamButton(frame, each))}
   </form>`;
 

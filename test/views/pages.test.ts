@@ -3,6 +3,7 @@ import { plain } from '../../src/views/client.ts';
 import { consentPage } from '../../src/views/consent.ts';
 import { formPostPage } from '../../src/views/form-post.ts';
 import { loginPage } from '../../src/views/login.ts';
+import { networkIn } from '../../src/views/network.ts';
 import { stylesheet } from '../../src/views/style.ts';
 import { frame, hostile, notes, pages } from '../support/sample-pages.ts';
 
@@ -199,4 +200,14 @@ test('a name of nothing gives way to the client_id', () => {
 
 test('the stylesheet stays small', () => {
   expect(String(stylesheet).length).toBeLessThan(8192);
+});
+
+test('a session’s network is said in words where people have some, and left out where it could not be read', () => {
+  const said = (network: string | null) => String(networkIn('en', network) ?? '');
+  expect(['::/56', '127.0.0.0/24'].map(said)).toEqual(['This computer', 'This computer']);
+  for (const local of ['10.1.2.0/24', '172.31.0.0/24', '192.168.7.0/24', 'fd00:1:2::/56', 'fe80::/56'])
+    expect(said(local), local).toBe('The local network');
+  for (const public_ of ['192.0.2.0/24', '172.32.0.0/24', '2001:db8::/56', 'fec0::/56'])
+    expect(said(public_)).toBe(`<bdi>${public_}</bdi>`);
+  expect([null, 'unknown', 'unknown 0a1b'].map(said)).toEqual(['', '', '']);
 });

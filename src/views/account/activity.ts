@@ -1,6 +1,7 @@
 import { plain } from '../client.ts';
 import { html, type Html } from '../html.ts';
 import { moment } from '../moment.ts';
+import { networkIn } from '../network.ts';
 import { activitySentences } from '../sentences/activity.ts';
 import { waysInActivitySentences } from '../sentences/activity-ways-in.ts';
 import { accountPage, type AccountFrame } from './frame.ts';
@@ -44,7 +45,7 @@ export function activityPage({ frame, events, older_url, newest_url }: ActivityP
               ${client_name !== null && html`<br /><bdi>${plain(client_name)}</bdi>`}
               <br /><span class="small muted"
                 >${moment(at, frame.lang)}${by === 'operator' && html` · ${t.by_operator}`}${
-                  network !== null && html` · <bdi>${plain(network)}</bdi>`
+                  networkIn(frame.lang, network) && html` · ${networkIn(frame.lang, network)}`
                 }</span
               >
             </li>`,

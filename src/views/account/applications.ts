@@ -69,10 +69,10 @@ function item(application: ApplicationView, frame: AccountFrame): Html {
     <ul>
       ${scopes.map(({ name, description, agreed }) => {
         const said = description ?? html`<code class="tag">${plain(name)}</code>`;
-        return html`<li>${said} ${agreed && takeBack(name, said)}</li>`;
+        return html`<li><span>${said}</span> ${agreed && takeBack(name, said)}</li>`;
       })}
       ${scopes.length === 0 && html`<li>${t.nothing}</li>`}
-      ${(offline_access || offline_agreed) && html`<li>${t.offline} ${offline_agreed && takeBack('offline_access', t.offline)}</li>`}
+      ${(offline_access || offline_agreed) && html`<li><span>${t.offline}</span> ${offline_agreed && takeBack('offline_access', t.offline)}</li>`}
     </ul>
     ${
       resource.length > 0 &&

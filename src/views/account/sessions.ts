@@ -2,6 +2,7 @@ import { plain } from '../client.ts';
 import { hidden } from '../form.ts';
 import { html, type Html } from '../html.ts';
 import { moment } from '../moment.ts';
+import { networkIn } from '../network.ts';
 import { sessionsSentences } from '../sentences/sessions.ts';
 import { accountPage, type AccountFrame } from './frame.ts';
 
@@ -46,9 +47,9 @@ export function sessionsPage({
         <dt>${t.seen}</dt>
         <dd>${moment(session.seen_at, frame.lang)}</dd>
         ${
-          session.network !== null &&
+          networkIn(frame.lang, session.network) &&
           html`<dt>${t.network}</dt>
-            <dd><bdi>${plain(session.network)}</bdi></dd>`
+            <dd>${networkIn(frame.lang, session.network)}</dd>`
         }
       </dl>
       ${

@@ -75,7 +75,8 @@ export const accountSamples = (frame: Frame) => ({
     sessions: [
       { ...session, sid: 's2', program: '', system: 'Linux', network: null },
       { ...session, sid: 's1' },
-      { ...session, sid: 's3', kind: 'login', program: 'curl', system: '' },
+      { ...session, sid: 's3', kind: 'login', program: 'curl', system: '', network: '::/56' },
+      { ...session, sid: 's4', network: '192.168.7.0/24' },
     ],
   }),
   'account-sessions-hostile': sessionsPage({
