@@ -207,7 +207,7 @@ test('a session’s network is said in words where people have some, and left ou
   expect(['::/56', '127.0.0.0/24'].map(said)).toEqual(['This computer', 'This computer']);
   for (const local of ['10.1.2.0/24', '172.31.0.0/24', '192.168.7.0/24', 'fd00:1:2::/56', 'fe80::/56'])
     expect(said(local), local).toBe('The local network');
-  for (const public_ of ['192.0.2.0/24', '172.32.0.0/24', '2001:db8::/56', 'fec0::/56'])
-    expect(said(public_)).toBe(`<bdi>${public_}</bdi>`);
+  for (const far of ['192.0.2.0/24', '172.32.0.0/24', '2001:db8::/56', 'fec0::/56'])
+    expect(said(far)).toBe(`<bdi>${far}</bdi>`);
   expect([null, 'unknown', 'unknown 0a1b'].map(said)).toEqual(['', '', '']);
 });
