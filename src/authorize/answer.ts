@@ -103,17 +103,17 @@ export async function answerNow(
   step: Step,
   single_use: SingleUse,
 ): Promise<Outcome | undefined> {
-  const { request, session, now } = situation;
-  const { ISSUER } = deps.config;
+  const { request, client, session, now } = situation;
   if (step !== 'done') {
     const refusal = refusalAt(step, situation);
     if (!refusal) return undefined;
-    if (!(await claimAnswer(deps, single_use, now))) return undefined;
     const exempt = request.prompt.includes('none') || signedInMeanwhile(situation);
-    return deliverRefusal(deps, situation.client, request, refusal, { people: situation.candidates, exempt });
+    const people = situation.candidates;
+    const delivered = await deliverRefusal(deps, client, request, refusal, { people, exempt }, now);
+    return (await claimAnswer(deps, single_use, now)) ? delivered : undefined;
   }
-  const code = session && (await issueCode(deps, situation, session, single_use));
-  return code === undefined ? undefined : { answer: respond(request, ISSUER, { code }) };
+  const answer = session && (await issueCode(deps, situation, session, single_use));
+  return answer && { answer };
 }
 
 /** Claims the one answer of a request for a refusal; false when it was answered already. */
@@ -126,17 +126,19 @@ export async function claimAnswer(
   return pushed === null || pushedRequests.use(db, pushed, now);
 }
 
-/** Writes grant and code. Undefined when just now the session ended, the client changed, or the request was answered. */
+/** Writes grant and code, and returns their answer. Undefined when just now the session ended, the client changed, or the request was answered. */
 async function issueCode(
   deps: Needs,
   { request, client, contexts, now }: Situation<AuthorizationRequest>,
   session: LiveSession,
   single_use: SingleUse,
-): Promise<string | undefined> {
+): Promise<Delivery | undefined> {
   const { config, random } = deps;
   const life = await grantLife(deps, client, request.resource, config.AUTHORIZATION_CODE_TTL);
   const grant_expires_at = secondsAfter(now, life);
   const { handle, ...code } = drawHandle(random, grant_expires_at);
+  // Before anything is spent: a code whose answer cannot be made would be lost.
+  const answer = await respond(deps, client, request, { code: handle }, now);
   const issued = await authorizationCodes.issue(
     deps.db,
     {
@@ -164,5 +166,5 @@ async function issueCode(
     },
     now,
   );
-  return issued ? handle : undefined;
+  return issued ? answer : undefined;
 }

@@ -10,7 +10,6 @@ import {
   RESPONSE_MODES,
   RESPONSE_TYPES,
   type AuthorizationRequest,
-  type ResponseMode,
 } from '../protocol/authorization-request.ts';
 import { narrowClaimsRequest, parseClaimsRequest } from '../protocol/claims-request.ts';
 import { DEVICE_GRANT, isPublic } from '../protocol/client.ts';
@@ -19,17 +18,18 @@ import { invalidRequest, invalidScope, OAuthError, unauthorizedClient } from '..
 import { repeatedParameter } from '../protocol/form-encoding.ts';
 import { parseChallenge } from '../protocol/pkce.ts';
 import { parsePrompt } from '../protocol/prompt.ts';
-import { isWebUri } from '../protocol/redirect-uri.ts';
 import { kindOf, listOf } from '../protocol/redaction.ts';
 import { narrowScope, parseResource, requireRegistered } from '../protocol/resource.ts';
 import { OPENID, parseScope, scopeForPerson, scopeOpenTo } from '../protocol/scope.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import type { Client } from '../store/clients.ts';
 import { sectorOf } from '../protocol/sector.ts';
+import { responseAlgOf } from '../tokens/authorization-response.ts';
 import { readHint } from '../tokens/id-token-hint.ts';
 import { rulesOf } from '../tokens/rules.ts';
 import { isRegistrationOn } from '../users/sign-up-policy.ts';
 import { claimsOpenedBy } from '../users/claims.ts';
+import { canReach, isInJwt, isResponseMode, mayUse } from './response-modes.ts';
 
 /** What a check may look at. */
 export interface CheckContext {
@@ -175,23 +175,26 @@ function response_type({ get, client }: CheckContext): Part {
   return {};
 }
 
-function response_mode({ get, client }: CheckContext): Part {
-  const mode = get('response_mode');
-  if (mode !== undefined && !isResponseMode(mode)) {
+function response_mode({ get, client, deps, now }: CheckContext): Part {
+  const mode = get('response_mode') ?? 'query';
+  if (!isResponseMode(mode)) {
     throw invalidRequest(`response_mode must be one of ${RESPONSE_MODES.join(', ')}`, {
       expected: listOf(RESPONSE_MODES),
     });
   }
   // ASVS 10.4.12. Saying nothing is saying query.
-  if (!mayUse(client, mode ?? 'query')) {
+  if (!mayUse(client, mode)) {
     throw invalidRequest(`the client is registered for response_mode ${client.response_modes!.join(', ')} only`, {
       expected: listOf(client.response_modes!),
-      received: mode ?? 'none, which means query',
+      received: get('response_mode') ?? 'none, which means query',
     });
   }
-  if (mode === 'form_post' && !isWebUri(get('redirect_uri') ?? '')) {
-    throw invalidRequest('response_mode=form_post needs an http(s) redirect_uri', { received: get('redirect_uri') });
+  const redirect_uri = get('redirect_uri') ?? '';
+  if (!canReach(mode, redirect_uri)) {
+    throw invalidRequest(`response_mode=${mode} needs an http(s) redirect_uri`, { received: redirect_uri });
   }
+  // Here, before anybody is asked anything.
+  if (isInJwt(mode)) responseAlgOf(deps, client, now);
   return {};
 }
 
@@ -284,13 +287,6 @@ async function id_token_hint({ get, client, deps, now }: CheckContext): Promise<
 function resourceOf({ resource: sent }: Parameters): string[] {
   return parseResource(typeof sent === 'string' ? [sent] : sent);
 }
-
-export const isResponseMode = (text: string): text is ResponseMode =>
-  (RESPONSE_MODES as readonly string[]).includes(text);
-
-/** Is this response mode open to the client? */
-export const mayUse = ({ response_modes }: Client, mode: ResponseMode): boolean =>
-  response_modes === null || response_modes.includes(mode);
 
 /** Reads single parameters, within our stated sizes. */
 export function reader(parameters: Parameters): CheckContext['get'] {

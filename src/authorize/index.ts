@@ -9,9 +9,9 @@ import { drawHandle, type HandleKey } from '../protocol/handle.ts';
 import * as interactions from '../store/interactions.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import type { Client } from '../store/clients.ts';
-import { answerNow, INTERACTION_TTL, situationOf, type Needs, type Outcome } from './answer.ts';
+import { answerNow, claimAnswer, INTERACTION_TTL, situationOf, type Needs, type Outcome } from './answer.ts';
 import { nextStep, noProgress, type Progress } from './next-step.ts';
-import { isPushed, openPushed } from './pushed.ts';
+import { isPushed, openPushed, unusable } from './pushed.ts';
 import { findClient, readRequest, RefusedAtTarget } from './request.ts';
 import { deliverRefusal } from './unapproved.ts';
 
@@ -30,11 +30,14 @@ export interface Browser {
  */
 export async function authorize(deps: Needs, parameters: Parameters, browser: Browser, now: Date): Promise<Outcome> {
   const client = await findClient(deps, parameters);
-  const read = await findRequest(deps, client, parameters, now);
-  if (read instanceof RefusedAtTarget) {
-    return deliverRefusal(deps, client, read.target, read.refusal, { people: browser.sessions, exempt: read.silent });
+  const { request, pushed } = await findRequest(deps, client, parameters, now);
+  if (request instanceof RefusedAtTarget) {
+    const { target, refusal, silent } = request;
+    const by = { people: browser.sessions, exempt: silent };
+    const delivered = await deliverRefusal(deps, client, target, refusal, by, now);
+    if (!(await claimAnswer(deps, { interaction: null, pushed }, now))) throw unusable(client, parameters);
+    return delivered;
   }
-  const { request, pushed } = read;
   const progress = noProgress(request, now);
   if (browser.hash === null) return { interaction: await wait(deps, request, pushed, progress, null), step: 'unbound' };
 
@@ -50,11 +53,10 @@ async function findRequest(
   client: Client,
   parameters: Parameters,
   now: Date,
-): Promise<{ request: AuthorizationRequest; pushed: HandleKey | null } | RefusedAtTarget> {
+): Promise<{ request: AuthorizationRequest | RefusedAtTarget; pushed: HandleKey | null }> {
   const { request_uri } = parameters;
   if (isPushed(request_uri)) return openPushed(deps, client, request_uri, now);
-  const request = await readRequest(deps, client, parameters, now, 'authorize');
-  return request instanceof RefusedAtTarget ? request : { request, pushed: null };
+  return { request: await readRequest(deps, client, parameters, now, 'authorize'), pushed: null };
 }
 
 /** Writes the interaction down and returns its id. */

@@ -68,8 +68,9 @@ export async function resume(deps: Needs, opened: Opened, by: Requester): Promis
       sub: opened.session?.sub,
       received: 'the person cancelled or declined',
     });
+    const answer = await respond(deps, opened.client, request, refusal, now);
     if (!(await claimAnswer(deps, single_use, now))) throw alreadyAnswered();
-    return { answer: respond(request, deps.config.ISSUER, refusal), refusal };
+    return { answer, refusal };
   }
   const answer = await answerNow(deps, opened, step, single_use);
   if (answer) return answer;
@@ -87,12 +88,11 @@ const goesToClient = (opened: Opened): opened is Opened & { request: Authorizati
 /** Answers the client that its request cannot go on: once, like any answer. */
 async function refuse(deps: Needs, opened: Opened, { target, refusal, silent }: RefusedAtTarget): Promise<Outcome> {
   const { row, client, candidates, now } = opened;
-  if (!(await claimAnswer(deps, { interaction: row, pushed: interactions.pushedOf(row) }, now)))
-    throw alreadyAnswered();
-  return deliverRefusal(deps, client, target, refusal, {
-    people: candidates,
-    exempt: silent || signedInMeanwhile(opened),
-  });
+  const exempt = silent || signedInMeanwhile(opened);
+  const delivered = await deliverRefusal(deps, client, target, refusal, { people: candidates, exempt }, now);
+  const single_use = { interaction: row, pushed: interactions.pushedOf(row) };
+  if (!(await claimAnswer(deps, single_use, now))) throw alreadyAnswered();
+  return delivered;
 }
 
 export const alreadyAnswered = (): OAuthError =>

@@ -2,7 +2,7 @@
 import { invalidRequest, invalidRequestUri, type OAuthError } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
-import type { Parameters } from '../protocol/parameters.ts';
+import { textOf, type Parameters } from '../protocol/parameters.ts';
 import { kindOf } from '../protocol/redaction.ts';
 import type { Client } from '../store/clients.ts';
 import { bucketOf, handleFrom, readHandle, type HandleKey } from '../protocol/handle.ts';
@@ -51,21 +51,20 @@ export async function openPushed(
   client: Client,
   request_uri: string,
   now: Date,
-): Promise<{ request: AuthorizationRequest; pushed: HandleKey } | RefusedAtTarget> {
+): Promise<{ request: AuthorizationRequest | RefusedAtTarget; pushed: HandleKey }> {
   const pushed = readHandle(request_uri.slice(PREFIX.length));
   // §2.2: it can be opened for `expires_in` seconds. Once opened, it has the time of any interaction to finish.
   const life = { pushed_after: secondsAfter(now, -PUSHED_TTL), kept_until: secondsAfter(now, INTERACTION_TTL) };
   const stored = pushed && (await pushedRequests.open(deps.db, pushed, client.client_id, life, now));
-  const unusable = (): OAuthError =>
-    invalidRequestUri('request_uri is not known, has expired or was used', {
-      check: 'pushed_request',
-      client_id: client.client_id,
-      expected: `a request_uri that this client got from /par in the last ${PUSHED_TTL} seconds`,
-      received: kindOf(request_uri.slice(PREFIX.length)),
-    });
-  if (!stored) throw unusable();
-  const request = await checkAgain(deps, client, stored, 'par', now);
-  if (!(request instanceof RefusedAtTarget)) return { request, pushed };
-  if (!(await pushedRequests.use(deps.db, pushed, now))) throw unusable();
-  return request;
+  if (!stored) throw unusable(client, { request_uri });
+  return { request: await checkAgain(deps, client, stored, 'par', now), pushed };
 }
+
+/** The refusal of a request_uri that nothing is behind for this client, or nothing any more. */
+export const unusable = ({ client_id }: Client, parameters: Parameters): OAuthError =>
+  invalidRequestUri('request_uri is not known, has expired or was used', {
+    check: 'pushed_request',
+    client_id,
+    expected: `a request_uri that this client got from /par in the last ${PUSHED_TTL} seconds`,
+    received: kindOf(textOf(parameters, 'request_uri')?.slice(PREFIX.length) ?? ''),
+  });

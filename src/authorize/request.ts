@@ -3,20 +3,16 @@
  * error is a page; from then on a ResponseTarget is in hand, and errors travel to the client as success would.
  */
 import type { Deps } from '../deps.ts';
-import {
-  RESPONSE_MODES,
-  type AuthorizationRequest,
-  type ResponseMode,
-  type ResponseTarget,
-} from '../protocol/authorization-request.ts';
+import type { AuthorizationRequest, ResponseTarget } from '../protocol/authorization-request.ts';
 import { invalidRequest, OAuthError } from '../protocol/error.ts';
 import { repeatedParameter } from '../protocol/form-encoding.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import { listOf, strangeName } from '../protocol/redaction.ts';
-import { isRegisteredRedirectUri, isWebUri } from '../protocol/redirect-uri.ts';
+import { isRegisteredRedirectUri } from '../protocol/redirect-uri.ts';
 import type { Client } from '../store/clients.ts';
-import { isResponseMode, mayUse, reader, runChecks } from './checks.ts';
+import { reader, runChecks } from './checks.ts';
 import { mustSign, openParameters } from './request-object.ts';
+import { modeFor } from './response-modes.ts';
 
 type Needs = Pick<Deps, 'clientKeys' | 'config' | 'directory' | 'keys' | 'requestUris'>;
 
@@ -57,11 +53,7 @@ export function targetOf(client: Client, parameters: Parameters): ResponseTarget
   if (!isRegisteredRedirectUri(redirect_uri, client.redirect_uris, client.application_type)) {
     throw invalidRequest('redirect_uri is not registered for this client', { ...detail, received: redirect_uri });
   }
-  const mode = parameters['response_mode'];
-  // A page cannot post to a private-use scheme: there even the refusal of form_post goes by query.
-  const usable = (one: ResponseMode): boolean => mayUse(client, one) && (one !== 'form_post' || isWebUri(redirect_uri));
-  const wanted = typeof mode === 'string' && isResponseMode(mode) ? mode : 'query';
-  const response_mode = [wanted, ...RESPONSE_MODES].find(usable) ?? 'query';
+  const response_mode = modeFor(client, redirect_uri, parameters['response_mode']);
   return { client_id, redirect_uri, response_mode, state: get('state') };
 }
 

@@ -29,15 +29,16 @@ export async function isApproved(
 
 /**
  * The refusal as it travels to the client. `exempt`: the person acted (signed in, or refused), or nobody was asked (prompt=none),
- * which RFC 9700 exempts.
+ * which RFC 9700 exempts. It claims nothing: whoever does, does it after this. @throws OAuthError for a page (`respond`)
  */
 export async function deliverRefusal(
-  deps: Pick<Deps, 'config' | 'db'>,
+  deps: Pick<Deps, 'clientKeys' | 'config' | 'db' | 'keys'>,
   client: Client,
   target: ResponseTarget,
   refusal: OAuthError,
   { people, exempt }: { people: ReadonlyArray<{ sub: string }>; exempt: boolean },
+  now: Date,
 ): Promise<DeliveredRefusal> {
   const needs_confirmation = !exempt && !(await isApproved(deps, client, people));
-  return { answer: respond(target, deps.config.ISSUER, refusal), refusal, needs_confirmation };
+  return { answer: await respond(deps, client, target, refusal, now), refusal, needs_confirmation };
 }

@@ -197,6 +197,12 @@ export async function endClient(
 
 export const identifiers = z.object({ client_id: clientId.optional(), client_secret: clientSecret.optional() });
 
+const SIGNED = [
+  'id_token_signed_response_alg',
+  'userinfo_signed_response_alg',
+  'authorization_signed_response_alg',
+] as const satisfies ReadonlyArray<keyof ClientMetadata>;
+
 /**
  * Valid metadata that this server can serve: an algorithm without a key would fail at the token endpoint. What a client
  * is registered with it may keep: that has a key for as long.
@@ -208,7 +214,7 @@ function parseMetadata(
 ): Metadata {
   const { localized, others } = splitLocalized(document);
   const metadata = { ...clientMetadata.parse(others), localized: inLanguages.parse(localized) as Localized };
-  for (const member of ['id_token_signed_response_alg', 'userinfo_signed_response_alg'] as const) {
+  for (const member of SIGNED) {
     const alg = metadata[member];
     if (alg === undefined || config.SIGNING_ALGS.includes(alg) || alg === present?.[member]) continue;
     const message = `must be one of SIGNING_ALGS: ${config.SIGNING_ALGS.join(', ')}`;

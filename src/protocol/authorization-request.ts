@@ -5,8 +5,11 @@ import type { Prompt } from './prompt.ts';
 import { MAX_REQUEST_OBJECT, MAX_REQUEST_URI } from './request-object.ts';
 
 export const RESPONSE_TYPES = ['code'] as const;
-/** Codes travel in the query or in a POST body. There is no `fragment`: nothing of ours belongs there (docs/specification.md). */
-export const RESPONSE_MODES = ['query', 'form_post'] as const;
+/**
+ * Codes travel in the query or in a POST body, by themselves or in a JWT (JARM). There is no `fragment`: nothing of ours belongs
+ * there (docs/specification.md).
+ */
+export const RESPONSE_MODES = ['query', 'form_post', 'jwt', 'query.jwt', 'form_post.jwt'] as const;
 export type ResponseMode = (typeof RESPONSE_MODES)[number];
 
 /** Where and how the answer goes. In hand as soon as client and redirect_uri are proven, and not before. */

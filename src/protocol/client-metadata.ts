@@ -93,6 +93,10 @@ export const clientMetadataFields = z.strictObject({
   userinfo_signed_response_alg: z.enum(SIGNING_ALGS).optional(),
   userinfo_encrypted_response_alg: z.enum(ENCRYPTION_ALGS).optional(),
   userinfo_encrypted_response_enc: z.enum(CONTENT_ENCRYPTION).optional(),
+  /** RS256 when nothing is said (JARM §3). */
+  authorization_signed_response_alg: z.enum(SIGNING_ALGS).optional(),
+  authorization_encrypted_response_alg: z.enum(ENCRYPTION_ALGS).optional(),
+  authorization_encrypted_response_enc: z.enum(CONTENT_ENCRYPTION).optional(),
   subject_type: z.enum(SUBJECT_TYPES).default('public'),
   sector_identifier_uri: webUri('https').optional(),
   access_token_format: z.enum(TOKEN_FORMATS).optional(),
@@ -215,20 +219,20 @@ export const clientMetadata = clientMetadataFields.superRefine((client, context)
 });
 
 /** What a client may want encrypted, by the first half of the members that say so. */
-const ENCRYPTED = ['id_token', 'userinfo'] as const;
+const ENCRYPTED = ['id_token', 'userinfo', 'authorization'] as const;
 export type Encrypted = (typeof ENCRYPTED)[number];
 /** The members of each: its `alg` and its `enc`. */
 type Encryption = { [K in `${Encrypted}_encrypted_response_alg`]?: EncryptionAlg | undefined } & {
   [K in `${Encrypted}_encrypted_response_enc`]?: ContentEncryption | undefined;
 };
 
-/** What cannot be encrypted as a client asks: refused now, for the token endpoint could only fail. */
+/** What cannot be encrypted as a client asks: refused now, for whoever should encrypt it could only fail. */
 function* encryptionProblems(
   client: Encryption & { jwks?: PublicJwks | undefined; jwks_uri?: string | undefined },
 ): Generator<[member: string, problem: string]> {
   for (const what of ENCRYPTED) {
     const alg = client[`${what}_encrypted_response_alg`];
-    // OpenID Connect Registration §2.
+    // OpenID Connect Registration §2, JARM §3.
     if (alg === undefined) {
       const alone = client[`${what}_encrypted_response_enc`] !== undefined;
       if (alone) yield [`${what}_encrypted_response_enc`, `needs ${what}_encrypted_response_alg beside it`];
@@ -240,7 +244,7 @@ function* encryptionProblems(
   }
 }
 
-/** The `enc` of what is encrypted, defaults filled in (OpenID Connect Registration §2). */
+/** The `enc` of what is encrypted, defaults filled in (OpenID Connect Registration §2, JARM §3). */
 export const encryptionDefaults = (client: Encryption): Encryption =>
   Object.fromEntries(
     ENCRYPTED.filter((what) => client[`${what}_encrypted_response_alg`] !== undefined).map((what) => [

@@ -12,7 +12,7 @@ export const CONTENT_ENCRYPTION = [
   'A256GCM',
 ] as const;
 
-/** What a client that names no `enc` gets (OpenID Connect Registration §2). */
+/** What a client that names no `enc` gets (OpenID Connect Registration §2, JARM §3). */
 export const DEFAULT_CONTENT_ENCRYPTION = 'A128CBC-HS256' satisfies ContentEncryption;
 
 export type EncryptionAlg = (typeof ENCRYPTION_ALGS)[number];

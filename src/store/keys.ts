@@ -71,6 +71,7 @@ export async function algsInUse(db: Db): Promise<KeyAlg[]> {
   const { rows } = await sql<{ alg: KeyAlg }>`
     select id_token_signed_response_alg as alg from clients
     union select userinfo_signed_response_alg from clients where userinfo_signed_response_alg is not null
+    union select authorization_signed_response_alg from clients where authorization_signed_response_alg is not null
     union select request_object_encryption_alg from clients where request_object_encryption_alg is not null
     union select access_token_signing_alg from resources where access_token_signing_alg is not null`.execute(db);
   return rows.map(({ alg }) => alg);

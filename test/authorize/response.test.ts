@@ -83,7 +83,7 @@ test.each([
   },
 );
 
-test.each(['fragment', 'fragment.jwt', 'query.jwt', 'web_message', 'QUERY', 'query form_post'])(
+test.each(['fragment', 'web_message', 'QUERY', 'query form_post'])(
   'specification §What the service does 4: nothing travels in a fragment: response_mode=%s is refused, by query',
   async (response_mode) => {
     const response = await browser.get(authorizationUrl(ISSUER, client, { response_mode }));

@@ -56,6 +56,27 @@ beforeAll(async () => {
 });
 afterAll(() => suite.close());
 
+describe.each(['jwt', 'query.jwt', 'form_post.jwt'] as const)('answers by %s', (response_mode) => {
+  const at = (): Party => ({ ...party, response_mode });
+
+  test('JARM §2.1, §2.3, §2.4: a stranger signs in, allows, and comes back with a code in a JWT that every check passes', async () => {
+    const request = requestOf(at(), { prompt: 'consent' });
+    const arrival = await walk(suite, aBrowser(suite), urlOf(suite, request));
+    expect([...arrival.answer!.keys()]).toEqual(['response']);
+    expect(arrival.shown).toEqual(['login', 'consent']);
+    expect((await redeem(suite, at(), arrival, request)).claims.aud).toBe(party.client_id);
+  });
+
+  test('JARM §2.1, §5.3: a refusal passes the same checks, and no answer those of another client', async () => {
+    const request = requestOf(at(), { prompt: 'none' });
+    const { answer } = await walk(suite, aBrowser(suite), urlOf(suite, request));
+    const validate = (of: Party): Promise<URLSearchParams> =>
+      oauth.validateJwtAuthResponse(suite.as, asClient(suite, of), answer!, request['state'], insecure);
+    await expect(validate(at())).rejects.toMatchObject({ error: 'login_required' });
+    await expect(validate(other)).rejects.toThrow(/"aud"/);
+  });
+});
+
 describe.each(modes)('answers by %s', (mode) => {
   const at = (): Party => ({ ...party, response_mode: mode === 'form_post' ? mode : undefined });
 

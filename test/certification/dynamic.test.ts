@@ -88,7 +88,7 @@ describe('discovery', () => {
     expect(metadata).toMatchObject({
       issuer: suite.issuer,
       response_types_supported: ['code'],
-      response_modes_supported: holding('query', 'form_post'),
+      response_modes_supported: holding('query', 'form_post', 'jwt', 'query.jwt', 'form_post.jwt'),
       grant_types_supported: holding('authorization_code', 'refresh_token'),
       subject_types_supported: ['public', 'pairwise'],
       id_token_signing_alg_values_supported: holding('RS256'),

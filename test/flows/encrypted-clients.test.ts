@@ -103,6 +103,20 @@ test.each(['RS256', 'ES256'])('openid-client: userinfo signed with %s', async (a
   expect(userinfo).toMatchObject({ iss: deployment.issuer, sub: user.sub, email: user.email });
 });
 
+test.each([
+  ['signed with RS256', {}],
+  ['signed with ES256', { authorization_signed_response_alg: 'ES256' }],
+  ['encrypted', { authorization_encrypted_response_alg: 'RSA-OAEP-256' }],
+] as const)('JARM §2.4: openid-client reads answers that are %s', async (_what, metadata) => {
+  const of = await registered({ ...metadata, response_modes: ['jwt'], jwks_uri });
+  const { tokens, sub } = await signIn(of, metadata, [
+    client.useJwtResponseMode,
+    (config) => client.enableDecryptingResponses(config, ['A128CBC-HS256'], { key: rsa.privateKey, kid: rsa.jwk.kid! }),
+  ]);
+  expect(sub).toBe(user.sub);
+  expect(tokens.refresh_token).toBeDefined();
+});
+
 test('openid-client: pairwise: two clients of one host are told one sub, and it is not the person’s', async () => {
   const metadata = { subject_type: 'pairwise' } as const;
   const [one, two] = [await signIn(await registered(metadata), {}), await signIn(await registered(metadata), {})];

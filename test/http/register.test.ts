@@ -48,13 +48,13 @@ const registered = async (document: Record<string, unknown> = DOCUMENT): Promise
 
 describe('RFC 7591 §3: client registration', () => {
   test('OpenID Connect Registration §2: what a client says of its requests is kept, and shown', async () => {
-    const said = { default_max_age: 0, require_auth_time: true, default_acr_values: ['2'], response_modes: ['query'] };
-    const document = await registered({ ...DOCUMENT, ...said });
-    expect(document).toMatchObject(said);
+    const said = { default_max_age: 0, require_auth_time: true, default_acr_values: ['2'], response_modes: ['jwt'] };
+    const document = await registered({ ...DOCUMENT, ...said, authorization_signed_response_alg: 'ES256' });
+    expect(document).toMatchObject({ ...said, authorization_signed_response_alg: 'ES256' });
     const { registration_client_uri: uri, registration_access_token: token } = document;
     expect((await send('GET', new URL(uri).pathname, { token })).json()).toMatchObject(said);
     const unsaid = await registered();
-    for (const name of ['default_max_age', 'default_acr_values', 'response_modes'])
+    for (const name of ['default_max_age', 'default_acr_values', 'response_modes', 'authorization_signed_response_alg'])
       expect(unsaid).not.toHaveProperty(name);
   });
 

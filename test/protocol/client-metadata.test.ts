@@ -78,6 +78,24 @@ test('OpenID Connect Registration §2: what a client registers of its request ob
   ]);
 });
 
+test.each<[what: string, metadata: Record<string, unknown>, refused?: string]>([
+  [
+    'every mode, and an algorithm',
+    { response_modes: ['jwt', 'query.jwt', 'form_post.jwt'], authorization_signed_response_alg: 'PS256' },
+  ],
+  ['encryption to a published key', { authorization_encrypted_response_alg: 'ECDH-ES', jwks_uri: 'https://a.example' }],
+  ['no signature', { authorization_signed_response_alg: 'none' }, 'authorization_signed_response_alg'],
+  ['a shared secret', { authorization_signed_response_alg: 'HS256' }, 'authorization_signed_response_alg'],
+  ['enc without alg', { authorization_encrypted_response_enc: 'A256GCM' }, 'authorization_encrypted_response_enc'],
+  ['encryption without a key', { authorization_encrypted_response_alg: 'ECDH-ES' }, 'jwks'],
+  ['RSA1_5', { authorization_encrypted_response_alg: 'RSA1_5' }, 'authorization_encrypted_response_alg'],
+  ['dir', { authorization_encrypted_response_alg: 'dir' }, 'authorization_encrypted_response_alg'],
+  ['fragment.jwt', { response_modes: ['fragment.jwt'] }, 'response_modes'],
+])('JARM §3: %s of the answers of a client, registered or refused', (_what, metadata, refused) => {
+  const [problem] = problems({ redirect_uris, ...metadata });
+  expect(problem?.split(/[. ]/)[0]).toBe(refused);
+});
+
 test('RFC 6749 §4.4: client_credentials is only for confidential clients', () => {
   const metadata = { token_endpoint_auth_method: 'none', grant_types: ['client_credentials'] };
   expect(problems(metadata)).toEqual(['grant_types client_credentials is only for confidential clients']);

@@ -8,6 +8,7 @@ import * as oauth from 'oauth4webapi';
 import { fetch, type Response as Fetched } from 'undici';
 import { expect } from 'vitest';
 import type { Config } from '../../src/config.ts';
+import type { ResponseMode } from '../../src/protocol/authorization-request.ts';
 import type { OutboundRequest, OutboundResponse } from '../../src/platform/outbound.ts';
 import type { User } from '../../src/store/users.ts';
 import { workers } from '../../src/workers/index.ts';
@@ -90,7 +91,7 @@ export interface Party {
   auth: oauth.ClientAuth;
   /** What its ID tokens are signed with, when it is not RS256. */
   metadata?: Partial<oauth.Client>;
-  response_mode?: 'form_post' | undefined;
+  response_mode?: ResponseMode | undefined;
 }
 
 export const partyOf = (
@@ -197,7 +198,10 @@ export async function redeem(
   const { as } = suite;
   const client = asClient(suite, party);
   // Compares `state`, and `iss` as RFC 9207 wants it; throws what the server said instead of a code.
-  const validated = oauth.validateAuthResponse(as, client, answer, state);
+  const inJwt = answer.has('response');
+  const validated = inJwt
+    ? await oauth.validateJwtAuthResponse(as, client, answer, state, insecure)
+    : oauth.validateAuthResponse(as, client, answer, state);
   const { redirect_uri, auth } = party;
   const response = await oauth.authorizationCodeGrantRequest(
     as,
@@ -216,7 +220,7 @@ export async function redeem(
   await oauth.validateApplicationLevelSignature(as, response, insecure);
   const claims = oauth.getValidatedIdTokenClaims(tokens)!;
   const { headers } = response;
-  const code = answer.get('code')!;
+  const code = validated.get('code')!;
   return { shown, code, tokens, headers, claims, header: jose.decodeProtectedHeader(tokens.id_token!) };
 }
 

@@ -228,7 +228,11 @@ export const checks = {
       ...client.scope
         .filter((name) => !known.has(name))
         .map((name) => warning(`${client.client_id}: the scope ${name} does not exist`, `postern scopes put ${name}`)),
-      ...[client.id_token_signed_response_alg, client.userinfo_signed_response_alg]
+      ...[
+        client.id_token_signed_response_alg,
+        client.userinfo_signed_response_alg,
+        client.authorization_signed_response_alg,
+      ]
         .filter((alg) => alg !== null)
         .flatMap((alg) => [
           ...withoutKey(client.client_id, alg, signing),

@@ -79,7 +79,7 @@ describe('clients create', () => {
       '--preset native --client-id phone --post-logout-redirect-uri com.example.app:/out --require-pkce ' +
       '--access-token-format opaque --access-token-ttl 15m --id-token-ttl 90 --refresh-token-ttl 30d ' +
       '--refresh-token-idle-ttl 12h --id-token-claims minimal --id-token-alg ES256 --contact a@example.test ' +
-      '--response-mode query --response-mode form_post --default-max-age 1h --default-acr-value 2';
+      '--response-mode query --response-mode form_post --response-mode jwt --authorization-alg ES256 --default-max-age 1h --default-acr-value 2';
     const uris = ['--redirect-uri', 'com.example.app:/cb', '--redirect-uri', 'http://127.0.0.1/cb'];
     const made = await postern([
       'clients',
@@ -106,7 +106,8 @@ describe('clients create', () => {
       id_token_claims: 'minimal',
       id_token_signed_response_alg: 'ES256',
       contacts: ['a@example.test'],
-      response_modes: ['query', 'form_post'],
+      response_modes: ['query', 'form_post', 'jwt'],
+      authorization_signed_response_alg: 'ES256',
       default_max_age: 3600,
       default_acr_values: ['2'],
       scope: 'openid email',

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { authMethods } from '../../../src/clients/authenticate.ts';
 import { AUTH_METHODS } from '../../../src/protocol/client.ts';
 import { CONFIDENTIAL_METHODS } from '../../../src/protocol/client.ts';
+import { CONTENT_ENCRYPTION, ENCRYPTION_ALGS } from '../../../src/protocol/encryption-alg.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { anAuthorizationCode, redeem, someTokens, userinfo } from '../../support/fixtures.ts';
 import { decode } from '../../support/oauth.ts';
@@ -119,7 +120,7 @@ describe('what the document says', () => {
   test('specification §What the service does 4: code is the only response type; no implicit, no password, no fragment', () => {
     expect(metadata).toMatchObject({
       response_types_supported: ['code'],
-      response_modes_supported: ['query', 'form_post'],
+      response_modes_supported: ['query', 'form_post', 'jwt', 'query.jwt', 'form_post.jwt'],
       grant_types_supported: [
         'authorization_code',
         'client_credentials',
@@ -168,6 +169,14 @@ describe('what the document says', () => {
     expect(new Set(metadata['claims_supported'] as string[]).size).toBe(
       (metadata['claims_supported'] as string[]).length,
     );
+  });
+
+  test('JARM §4: how answers are signed and encrypted', () => {
+    expect(metadata).toMatchObject({
+      authorization_signing_alg_values_supported: ['RS256', 'ES256'],
+      authorization_encryption_alg_values_supported: ENCRYPTION_ALGS,
+      authorization_encryption_enc_values_supported: CONTENT_ENCRYPTION,
+    });
   });
 
   test('acr_values_supported are those that a sign-in here can meet', async () => {
