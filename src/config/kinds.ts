@@ -13,7 +13,7 @@ export const number = (min: number, max: number) =>
 export const integer = (min: number, max: number, fallback: number) => number(min, max).default(fallback);
 
 /** A duration. */
-export const seconds = integer;
+export const seconds = (min: number, max: number, fallback: number) => integer(min, max, fallback);
 
 /** Entries between commas. */
 export const list = z.string().transform((text) =>

@@ -4,7 +4,7 @@
 type ImportEvent = { event: 'user_import_asked'; sub: null; detail: { import_id: string; people: number } };
 
 /** Events on the way to an account. Nobody's yet, of which the address is not kept: it may be anybody's. */
-export type RegistrationEvent =
+type RegistrationEvent =
   | { event: 'registration_asked' | 'email_sign_in_asked'; sub: null; detail: Record<string, never> }
   | { event: 'registered'; sub: string; detail: { via: 'code' | 'link' | 'link elsewhere' } }
   | { event: 'verification_sent' | 'address_verified' | 'invitation_accepted'; sub: string }

@@ -57,7 +57,7 @@ interface Phrase<Name extends string> {
 }
 
 /** What is said in one area, in one language. */
-export type Sentences<English extends Area> = {
+type Sentences<English extends Area> = {
   readonly [K in keyof English]: English[K] extends string
     ? [Parameters<English[K]>] extends [never]
       ? string

@@ -98,7 +98,7 @@ export async function postNotice(
 }
 
 /** The same, of a person in hand: also of one whose account is gone. */
-export async function postNoticeTo(
+async function postNoticeTo(
   trx: Trx,
   deps: Needs,
   user: Pick<users.User, 'sub' | 'username' | 'claims' | 'email'>,

@@ -93,7 +93,7 @@ function valuesOf({ ISSUER }: Where, template: TemplateName, lang: Language, pro
 }
 
 /** What the server calls itself. */
-export const productName = (ISSUER: string): string => new URL(ISSUER).host;
+const productName = (ISSUER: string): string => new URL(ISSUER).host;
 
 /** What people chose themselves is one short line: no paragraph that looks like ours. */
 const shown = (text: string | undefined): string | undefined =>

@@ -1,7 +1,7 @@
 /** Mail over SMTP, by nodemailer, which only this file knows. */
 
 /** One mail, ready to be sent: every text that goes into a header is one line. */
-export interface OutgoingMail {
+interface OutgoingMail {
   /** Also how the mail server and the recipient recognise one that was handed over twice. */
   message_id: string;
   to: string;
@@ -19,7 +19,7 @@ export interface Mailer {
 }
 
 /** Why a mail was not taken. */
-export class MailFailure extends Error {
+class MailFailure extends Error {
   /** It is this mail that is not wanted, and will not be. */
   readonly permanent: boolean;
   /** It is about the way there, and so about every mail. */

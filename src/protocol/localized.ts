@@ -5,7 +5,7 @@
 import { z } from 'zod';
 
 /** The members of client metadata that are shown to people. */
-export const LOCALIZED_MEMBERS = ['client_name', 'client_uri', 'logo_uri', 'policy_uri', 'tos_uri'] as const;
+const LOCALIZED_MEMBERS = ['client_name', 'client_uri', 'logo_uri', 'policy_uri', 'tos_uri'] as const;
 export type LocalizedMember = (typeof LOCALIZED_MEMBERS)[number];
 
 /** Them, each with a tag. */
@@ -16,7 +16,7 @@ export const MOST_TRANSLATIONS = 100;
 const LONGEST_TAG = 64;
 
 /** Is it the tag of a language (BCP 47)? */
-export function isLanguageTag(text: string): boolean {
+function isLanguageTag(text: string): boolean {
   try {
     return text.length <= LONGEST_TAG && Intl.getCanonicalLocales(text).length === 1;
   } catch {

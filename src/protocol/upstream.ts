@@ -36,7 +36,7 @@ const CLAIMS = [
   'zoneinfo',
 ] as const;
 /** A claim of ours that a provider may fill. */
-export type UpstreamClaim = (typeof CLAIMS)[number];
+type UpstreamClaim = (typeof CLAIMS)[number];
 
 const text = readableText(200);
 /** An address that is fetched or led to: over http only on the person's own machine. */

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 /** Longest answer of a browser that is read, in characters: attestations are asked for nowhere. */
-export const MAX_ANSWER = 16_384;
+const MAX_ANSWER = 16_384;
 
 /** COSE algorithms, the preferred first: EdDSA, ES256, RS256. */
 export const ALGORITHMS = [-8, -7, -257] as const;

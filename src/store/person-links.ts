@@ -99,24 +99,6 @@ export async function tryCode(
   return rows[0];
 }
 
-/** The link that a page asked for, if it is still good and the page is in this browser. */
-export const findRequested = (
-  db: Db,
-  { expires_bucket, hash }: HandleKey,
-  { purpose, browser_hash }: { purpose: string; browser_hash: Buffer },
-  now: Date,
-): Promise<PersonLink | undefined> =>
-  db
-    .selectFrom('person_links')
-    .selectAll()
-    .where('expires_bucket', '=', expires_bucket)
-    .where('request_hash', '=', hash)
-    .where('purpose', '=', purpose)
-    .where('browser_hash', '=', browser_hash)
-    .where('used_at', 'is', null)
-    .where('expires_at', '>', now)
-    .executeTakeFirst();
-
 /** The links of a person that are still good: about their account, or about none and sent to their address. */
 export const openOf = (db: Db, whom: Addressee, now: Date): Promise<PersonLink[]> =>
   db

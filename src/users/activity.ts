@@ -5,7 +5,7 @@ import { BY_TIME, page } from '../store/audit-log.ts';
 import { IMPERSONAL } from './deletion.ts';
 
 /** One event as its person sees it. */
-export interface Activity {
+interface Activity {
   event_id: string;
   at: Date;
   event: PersonEvent;

@@ -14,7 +14,7 @@ import { endAll } from './access.ts';
 type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'secrets'>;
 
 /** Seconds in which somebody may change their mind. */
-export const GRACE = 7 * DAY;
+const GRACE = 7 * DAY;
 
 /** Members of an event's detail that say what happened and nothing of the person. Whatever else there is, is not kept. */
 export const IMPERSONAL = [

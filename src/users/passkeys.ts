@@ -235,7 +235,7 @@ const nameOf = (name: string): string =>
   [...name.replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ').trim()].slice(0, MAX_NAME).join('');
 
 /** Renames a passkey. False when the person has none of that id, or the name is empty. */
-export async function renamePasskey(
+async function renamePasskey(
   trx: Trx,
   sub: string,
   passkey_id: string,

@@ -33,7 +33,7 @@ import { findWaiting, openWaiting, startWaiting, waitingKey, type Typed, type Wa
 type Needs = Pick<Deps, 'config' | 'db' | 'passwords' | 'secrets' | 'random' | 'clock'>;
 
 /** Most characters of a name. */
-export const NAME_LENGTH = 128;
+const NAME_LENGTH = 128;
 
 /** What somebody typed to make an account. */
 export interface NewPerson {
@@ -46,7 +46,7 @@ export interface NewPerson {
 }
 
 /** What is wrong with what was typed. It says nothing of whether there is an account. */
-export type SignUpProblem = 'email' | 'domain' | 'name';
+type SignUpProblem = 'email' | 'domain' | 'name';
 
 /** What came of it: the page that waits, by its handle; or what has to be typed otherwise. */
 export type SignUpOutcome = { request: string } | { problem: SignUpProblem } | { verdict: Verdict };
@@ -135,7 +135,7 @@ export const waitingRegistration = (
 ): Promise<Waiting | undefined> => findWaiting(deps, 'verify-email', waitingKey(request), browser_hash, now);
 
 /** Somebody whose account was made just now, and the interaction that goes on. */
-export interface Registered {
+interface Registered {
   person: SignedIn;
   interaction: string | undefined;
 }

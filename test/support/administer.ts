@@ -50,7 +50,13 @@ export const changeClient = (
 export const aScope = (
   test: Pick<TestApp, 'deps' | 'clock'>,
   name: string,
-  terms: { description?: string; claims?: string[]; for_people?: boolean; for_machines?: boolean } = {},
+  terms: {
+    description?: string;
+    descriptions?: Readonly<Record<string, string>>;
+    claims?: string[];
+    for_people?: boolean;
+    for_machines?: boolean;
+  } = {},
 ): Promise<Item> => administer(test, 'PUT', '/scopes/{name}', terms, { name });
 
 /** Leaves a client as a server of before a rule could have written it: what no operation of today would. */

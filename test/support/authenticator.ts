@@ -19,7 +19,7 @@ function head(major: number, value: number): Buffer {
 }
 
 /** Canonical enough: maps are written in the order they are given in. */
-export function cbor(value: Cbor): Buffer {
+function cbor(value: Cbor): Buffer {
   if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value);
   if (typeof value === 'string') return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)]);
   if (Buffer.isBuffer(value)) return Buffer.concat([head(2, value.length), value]);
@@ -35,7 +35,7 @@ interface Algorithm {
   hash: string | null;
 }
 
-export const ALGORITHMS = {
+const ALGORITHMS = {
   ES256: {
     make: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
     cose: ({ x, y }) => [[1, 2], [3, -7], [-1, 1], [-2, fromBase64url(x)], [-3, fromBase64url(y)]], // prettier-ignore

@@ -8,7 +8,7 @@ import type { Owner } from './owner.ts';
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 
 /** What is answered before it is JSON: moments are still such. */
-export type Told<T> = T extends string
+type Told<T> = T extends string
   ? string extends T
     ? string | Date
     : T

@@ -22,7 +22,7 @@ export interface DemoApplication {
 }
 
 /** What an API asked for (RFC 9470 §3). */
-export interface StepUp {
+interface StepUp {
   acr_values?: string | undefined;
   max_age?: string | undefined;
 }

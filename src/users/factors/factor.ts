@@ -22,7 +22,7 @@ export interface Proven {
 export type ProofNeeds = Pick<Deps, 'config' | 'db' | 'secrets' | 'random'>;
 
 /** A factor that somebody has, as they and operators see it. */
-export interface Listed {
+interface Listed {
   factor: string;
   created_at: Date;
   used_at: Date | null;

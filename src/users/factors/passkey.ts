@@ -21,10 +21,10 @@ type Needs = Pick<Deps, 'config' | 'secrets'>;
 
 /** What a challenge is good for, in which browser, and on which page: an interaction's id, or a session's. */
 export type ChallengeBinding = readonly [purpose: ChallengePurpose, browser: string, subject: string];
-export type ChallengePurpose = 'sign-in' | 'second-factor' | 'create';
+type ChallengePurpose = 'sign-in' | 'second-factor' | 'create';
 
 /** Seconds from the page to the answer: time to look for a key, or to unlock another device. */
-export const CHALLENGE_TTL = 600;
+const CHALLENGE_TTL = 600;
 
 const NONCE_BYTES = 16;
 const TIME_BYTES = 6;

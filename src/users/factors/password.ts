@@ -20,7 +20,7 @@ export const CONCURRENT = availableParallelism() > 2 ? 2 : 1;
 const MAX_WAITING = 100;
 
 /** Reads the key that hashes of another system need besides; undefined when it cannot be had. */
-export type SecretOf = (name: string) => Promise<Buffer | undefined>;
+type SecretOf = (name: string) => Promise<Buffer | undefined>;
 
 export interface PasswordHasher {
   /** Runs work that will hash, when its turn comes. @throws OAuthError temporarily_unavailable when too many wait */

@@ -38,10 +38,7 @@ const totpOf = (secret: Buffer, named: { issuer?: string; label?: string } = {})
 export const labelOf = (sub: string): string => `the authenticator app of ${sub}`;
 
 /** @throws LostKey */
-export function openSecret(
-  { secrets }: Pick<Deps, 'secrets'>,
-  { sub, sealed }: { sub: string; sealed: Buffer },
-): Buffer {
+function openSecret({ secrets }: Pick<Deps, 'secrets'>, { sub, sealed }: { sub: string; sealed: Buffer }): Buffer {
   try {
     return secrets.open(sealed, labelOf(sub));
   } catch (cause) {

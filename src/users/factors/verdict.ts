@@ -14,7 +14,7 @@ export interface PasswordContext {
 }
 
 /** Why a password cannot be set. */
-export type Refusal = 'short' | 'long' | 'name' | 'common' | 'guessable';
+type Refusal = 'short' | 'long' | 'name' | 'common' | 'guessable';
 
 export interface Verdict {
   /** Undefined: it may be set. */

@@ -13,7 +13,7 @@ import { primaryEmailOf } from './emails.ts';
 import { secretFor } from './secret.ts';
 
 /** What a visit to a provider is bound to. Kept sealed until it is answered. */
-export interface VisitSecrets {
+interface VisitSecrets {
   state: string;
   nonce: string;
   code_verifier: string;
@@ -31,7 +31,7 @@ export interface Wishes {
 }
 
 /** What came back: claims that were checked, and the tokens. */
-export interface UpstreamAnswer {
+interface UpstreamAnswer {
   claims: Record<string, unknown>;
   tokens: { access_token: string; refresh_token?: string; scope?: string; expires_in?: number };
 }

@@ -9,7 +9,7 @@ import { accountPage, type AccountFrame } from './frame.ts';
 const sentencesIn = (lang: AccountFrame['lang']) => ({ ...activitySentences(lang), ...waysInActivitySentences(lang) });
 
 /** The events that have a sentence. */
-export type SaidEvent = keyof ReturnType<typeof sentencesIn> extends infer Key
+type SaidEvent = keyof ReturnType<typeof sentencesIn> extends infer Key
   ? Key extends `event_${infer Name}`
     ? Name
     : never

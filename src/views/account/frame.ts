@@ -8,15 +8,15 @@ import { accountStyle } from './style.ts';
 
 /** The pages: each has two sentences, what it is called and what it is for (`accountSentences`). */
 type Said = ReturnType<typeof accountSentences>;
-export type AccountPageKey = { [K in keyof Said]: `${K}_is` extends keyof Said ? K : never }[keyof Said];
+type AccountPageKey = { [K in keyof Said]: `${K}_is` extends keyof Said ? K : never }[keyof Said];
 
 /** A page of the account that one can go to. */
-export type Way = { name: AccountPageKey; href: string; current: boolean };
+type Way = { name: AccountPageKey; href: string; current: boolean };
 
 export type AccountFrame = Frame & { ways: readonly Way[]; logout_url: string };
 
 /** What a page is called. */
-export const titleOf = ({ lang }: Frame, name: AccountPageKey): string => accountSentences(lang)[name];
+const titleOf = ({ lang }: Frame, name: AccountPageKey): string => accountSentences(lang)[name];
 
 type AccountParts = Omit<Parts, 'title' | 'heading' | 'style'> & {
   name: AccountPageKey;

@@ -20,7 +20,7 @@ export interface Visit extends SignedInPerson {
 }
 
 /** Why a form is shown again. */
-export interface FormProblem {
+interface FormProblem {
   problem: string;
   /** The input it is about. */
   field: string;
@@ -30,7 +30,7 @@ export interface FormProblem {
 }
 
 /** What a page is shown after. */
-export interface Before {
+interface Before {
   /** The form that was sent, and what was wrong with it. */
   again?: FormProblem & { form: Parameters };
   /** The name of what was done, from `took`; anybody may write it into an address, so it is looked up, never shown. */

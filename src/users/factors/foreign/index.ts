@@ -8,7 +8,7 @@ import { scrypt } from './scrypt.ts';
 import { sha512Crypt } from './sha512-crypt.ts';
 
 /** By the name that docs/importing.md has. */
-export const schemes: Readonly<Record<string, Scheme>> = {
+const schemes: Readonly<Record<string, Scheme>> = {
   argon2,
   bcrypt,
   'firebase-scrypt': firebase,
