@@ -11,6 +11,7 @@ import * as grants from '../store/grants.ts';
 import { bucketOf, drawHandle, handleFrom, newId, readHandle, sha256, type Handle } from '../protocol/handle.ts';
 import * as notices from '../store/logout-notices.ts';
 import * as store from '../store/sessions.ts';
+import * as upstreamSessions from '../store/upstream-sessions.ts';
 import { deviceOf } from '../protocol/user-agent.ts';
 
 export type { LiveSession } from '../store/sessions.ts';
@@ -158,7 +159,10 @@ export async function startSession(
     }
     // Nothing of the sign-in stands without it.
     if (claim && !(await claim(trx, now))) throw new UsedBefore();
-    if (replaced) await store.supersede(trx, replaced, now);
+    if (replaced) {
+      await store.supersede(trx, replaced, now);
+      await upstreamSessions.carryOn(trx, sid, replaced.expires_bucket, key.expires_bucket);
+    }
     // No longer in the cookie, nobody could sign them out any more.
     const named = [sid, ...remaining.map((session) => session.sid)];
     const lost = unnamed.filter((session) => !named.includes(session.sid));

@@ -91,6 +91,12 @@ export async function remove(
   return result.numDeletedRows > 0n;
 }
 
+/** Takes all connections of a person away. Returns how many. */
+export async function removeAllOf(trx: Trx, sub: string): Promise<number> {
+  const result = await trx.deleteFrom('upstream_links').where('sub', '=', sub).executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
 /** Those with tokens, a batch after another: for sealing them anew. */
 export const withTokens = (db: Db, after: UpstreamLinkKey | undefined, limit: number): Promise<UpstreamLink[]> => {
   let query = db.selectFrom('upstream_links').selectAll().where('sealed_tokens', 'is not', null);

@@ -28,6 +28,15 @@ export async function put(trx: Trx, session: UpstreamSession): Promise<void> {
     .execute();
 }
 
+/** Keeps what is known of a session as long as the row that carries it on: of a sign-out there it has to be found until then. */
+export async function carryOn(trx: Trx, sid: string, from: number, to: number): Promise<void> {
+  if (from === to) return;
+  await sql`
+    insert into upstream_sessions (expires_bucket, sid, sub, upstream, issuer, upstream_sub, upstream_sid)
+    select ${to}::int, sid, sub, upstream, issuer, upstream_sub, upstream_sid from upstream_sessions
+    where expires_bucket = ${from} and sid = ${sid} on conflict do nothing`.execute(trx);
+}
+
 /** Those that a provider ends (OpenID Connect Back-Channel Logout §2.4): one by its sid, or all of somebody. */
 export async function named(
   db: Db,

@@ -4,6 +4,7 @@ import type { PasswordContext } from './factors/verdict.ts';
 import { openInvitation } from './invitations.ts';
 import { openRegistration } from './registration.ts';
 import { openReset } from './recovery.ts';
+import { openVerification } from './verification.ts';
 
 const NO_BROWSER = Buffer.alloc(0);
 
@@ -13,7 +14,10 @@ export async function personBehind(
   token: string,
   now: Date,
 ): Promise<PasswordContext | undefined> {
-  const user = (await openReset(deps, token, now)) ?? (await openInvitation(deps, token, now));
+  const user =
+    (await openReset(deps, token, now)) ??
+    (await openInvitation(deps, token, now)) ??
+    (await openVerification(deps, token, now));
   if (user) return user;
   const opened = await openRegistration(deps, token, NO_BROWSER, now);
   if (!opened) return undefined;

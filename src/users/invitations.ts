@@ -17,6 +17,7 @@ import { knownDevices } from './device.ts';
 import { verdictOn, type Verdict } from './factors/verdict.ts';
 import { makeLink, openLink, useLink, voidLinks } from './links.ts';
 import type { SignedIn } from './sign-in.ts';
+import { removeUnproven } from './unproven.ts';
 
 const PURPOSE = 'invitation';
 
@@ -95,6 +96,7 @@ export async function acceptInvitation(
     if (!user || !isStill(user, before.email) || (await hasWayIn(trx, user.sub))) return 'over';
     const link = await useLink(trx, PURPOSE, token, now);
     if (link?.sub !== user.sub) return 'over';
+    await removeUnproven(trx, deps, user, by, now);
     await users.setPassword(trx, user.sub, phc, now);
     await users.update(trx, user.sub, { email_verified: true, updated_at: now });
     await voidLinks(trx, user.sub, now);

@@ -16,6 +16,7 @@ import { countRequest } from './asking.ts';
 import { verdictOn, type Verdict } from './factors/verdict.ts';
 import { makeLink, openLink, useLink, voidLinks } from './links.ts';
 import type { AnswerNeeds } from './mail-answers.ts';
+import { removeUnproven } from './unproven.ts';
 
 const PURPOSE = 'reset-password';
 
@@ -69,7 +70,8 @@ export type ResetOutcome = 'done' | 'over' | { verdict: Verdict };
 
 /**
  * Sets a new password by a link: every session and grant of before ends, other links that were sent are void, and the account is told.
- * The address has been proven by it. Second factors stay, and are asked for at the next sign-in.
+ * The address has been proven by it. Second factors stay, and are asked for at the next sign-in; but for an address that was never
+ * confirmed before, where they may be somebody else's (unproven.ts).
  */
 export async function resetPassword(
   deps: Pick<Deps, 'config' | 'db' | 'passwords' | 'random' | 'secrets'>,
@@ -88,6 +90,7 @@ export async function resetPassword(
     if (!user || !isStill(user, before.email)) return 'over';
     const link = await useLink(trx, PURPOSE, token, now);
     if (link?.sub !== user.sub) return 'over';
+    await removeUnproven(trx, deps, user, by, now);
     await storePassword(trx, deps, user.sub, phc, by, now);
     await voidLinks(trx, user.sub, now, ['reset-password', 'sign-in']);
     if (!user.email_verified) await users.update(trx, user.sub, { email_verified: true, updated_at: now });

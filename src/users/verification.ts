@@ -1,12 +1,19 @@
-/** The address of an account that there is: a mail with a link, and the button behind it. It signs nobody in. */
+/**
+ * The address of an account that there is: a mail with a link, and the button behind it. It signs nobody in. Whoever made the account may
+ * be another than reads the mail: only in a browser that is signed in to it does everything stay as it is.
+ */
 import type { Deps } from '../deps.ts';
 import { record, type Actor, type Requester } from '../events/index.ts';
 import { addressed, postMail } from '../mail/outbox.ts';
 import { pages } from '../protocol/endpoint.ts';
 import { notAllowed } from '../protocol/write-error.ts';
 import { transact, type Trx } from '../store/postgres/db.ts';
+import * as sessions from '../store/sessions.ts';
 import * as users from '../store/users.ts';
+import { hashPassword, storePassword } from './accounts.ts';
+import { verdictOn, type Verdict } from './factors/verdict.ts';
 import { makeLink, openLink, useLink, voidLinks } from './links.ts';
+import { removeUnproven } from './unproven.ts';
 
 /**
  * Sends a mail by which the address of an account is verified; links that were sent for it before are void. False where it is
@@ -54,22 +61,42 @@ export async function openVerification(
 // A link counts for the address that it was sent to.
 const isStill = (user: users.User, email: string | null): boolean => user.disabled_at === null && user.email === email;
 
-/** Verifies the address that a link was sent to. False where the link is not good any more. */
+/** How it was pressed: in a session of the account; or elsewhere, where its password is chosen anew. */
+export type PressedIn = { sid: string } | { password: string };
+
+/**
+ * Verifies the address that a link was sent to. `over`: the link is not good any more. Elsewhere than in a session of the account
+ * whatever was made for it before goes (unproven.ts), and the password is replaced.
+ */
 export async function verifyAddress(
-  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  deps: Pick<Deps, 'clock' | 'config' | 'db' | 'passwords' | 'random' | 'secrets'>,
   token: string,
+  pressed: PressedIn,
   by: Requester,
-): Promise<boolean> {
-  const now = clock();
-  const before = await openVerification({ db }, token, now);
-  if (!before) return false;
-  return transact(db, async (trx) => {
+): Promise<'done' | 'over' | { verdict: Verdict }> {
+  const before = await openVerification(deps, token, deps.clock());
+  if (!before) return 'over';
+  let phc: string | undefined;
+  if ('password' in pressed) {
+    const verdict = await verdictOn(deps, pressed.password, before);
+    if (verdict.refusal !== undefined) return { verdict };
+    phc = await hashPassword(deps, pressed.password);
+  }
+  const now = deps.clock();
+  return transact(deps.db, async (trx) => {
     const user = await users.findLocked(trx, before.sub);
-    if (!user || !isStill(user, before.email)) return false;
+    if (!user || !isStill(user, before.email)) return 'over';
+    // Decided again: the session may have ended while the page was read.
+    const session = 'sid' in pressed ? await sessions.find(trx, pressed.sid) : undefined;
+    if (phc === undefined && (session?.sub !== user.sub || session.ended_at !== null)) return 'over';
     const link = await useLink(trx, 'verify-email', token, now);
-    if (link?.sub !== user.sub) return false;
+    if (link?.sub !== user.sub) return 'over';
+    if (phc !== undefined) {
+      await removeUnproven(trx, deps, user, by, now);
+      await storePassword(trx, deps, user.sub, phc, by, now);
+    }
     await users.update(trx, user.sub, { email_verified: true, updated_at: now });
     await record(trx, { event: 'address_verified', sub: user.sub }, by, now);
-    return true;
+    return 'done';
   });
 }

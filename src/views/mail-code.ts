@@ -82,6 +82,8 @@ export type ConfirmAddressPageProps = {
   email: string;
   /** Opened in another browser than the one that signed up: the password is chosen here. */
   elsewhere: boolean;
+  /** Of an account that there is, elsewhere: what was made for it before goes. */
+  anew?: boolean | undefined;
   min_length: number;
   problem?: JudgedPassword | 'taken' | undefined;
   request_id?: string | undefined;
@@ -96,7 +98,9 @@ export function confirmAddressPage(props: ConfirmAddressPageProps): Html {
   return page(frame, {
     title: titled(frame, t.confirm, problem),
     heading: t.confirm,
-    lead: elsewhere ? t.elsewhere({ email: named(email) }) : t.confirm_lead({ email: named(email) }),
+    lead: elsewhere
+      ? t[props.anew ? 'anew' : 'elsewhere']({ email: named(email) })
+      : t.confirm_lead({ email: named(email) }),
     scripts: elsewhere ? [revealPassword, passwordMeter, sendOnce] : [sendOnce],
     ...(elsewhere && { style: meterStyle }),
     body: html`

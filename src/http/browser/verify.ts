@@ -3,8 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pages } from '../../protocol/endpoint.ts';
 import { invalidRequest } from '../../protocol/error.ts';
 import { textOf } from '../../protocol/parameters.ts';
+import type { LiveSession } from '../../sessions/index.ts';
 import { confirmByLink, openRegistration, type OpenedLink } from '../../users/registration.ts';
 import { isRegistrationOn } from '../../users/sign-up-policy.ts';
+import { owedBy } from '../../users/factors/policy.ts';
 import { openVerification, verifyAddress } from '../../users/verification.ts';
 import { confirmAddressPage, mailNotePage, type ConfirmAddressPageProps } from '../../views/mail-code.ts';
 import { sendPage } from '../page.ts';
@@ -27,7 +29,7 @@ export function verify(app: FastifyInstance, context: Context): void {
       token,
       browser,
       ...props
-    }: { token: string; browser: string } & Pick<ConfirmAddressPageProps, 'email' | 'elsewhere' | 'problem'>,
+    }: { token: string; browser: string } & Pick<ConfirmAddressPageProps, 'email' | 'elsewhere' | 'anew' | 'problem'>,
   ): FastifyReply => {
     const action = urlOf(context, `${pages.verify}/${encodeURIComponent(token)}`);
     const form_token = formToken(deps, bindingOf(token, browser));
@@ -50,14 +52,21 @@ export function verify(app: FastifyInstance, context: Context): void {
     return sendPage(context, reply, (frame) => mailNotePage({ frame, note: 'stale', next_url }), { status: 400 });
   };
   /** What the link is for: an account to be made, or one that there is. */
-  const open = async (token: string, browser: string): Promise<Linked | undefined> => {
-    const now = deps.clock();
+  const open = async (
+    token: string,
+    browser: string,
+    sessions: readonly LiveSession[],
+    now: Date,
+  ): Promise<Linked | undefined> => {
     const registration = isRegistrationOn(deps.config)
       ? await openRegistration(deps, token, hashOf(browser), now)
       : undefined;
     if (registration) return { registration, email: registration.waiting.typed.email, elsewhere: !registration.here };
     const user = await openVerification(deps, token, now);
-    return user && { registration: undefined, email: user.email ?? '', elsewhere: false };
+    // A sign-in that still owes something is nobody's yet.
+    const own = sessions.find(({ sub }) => sub === user?.sub);
+    const sid = own && owedBy(deps.config, own) === 'nothing' ? own.sid : undefined;
+    return user && { registration: undefined, email: user.email ?? '', elsewhere: sid === undefined, sid };
   };
 
   route(app, `${pages.verify}/:token`, {
@@ -65,9 +74,11 @@ export function verify(app: FastifyInstance, context: Context): void {
     async GET(request, reply) {
       const token = tokenOf(request);
       const browser = browserOf(context, request, reply);
-      const linked = await open(token, browser);
+      const now = deps.clock();
+      const linked = await open(token, browser, await sessionsOf(context, request, now), now);
       if (!linked) return stale(request, reply);
-      return show(reply, { token, browser, email: linked.email, elsewhere: linked.elsewhere });
+      const { email, elsewhere, registration } = linked;
+      return show(reply, { token, browser, email, elsewhere, anew: !registration });
     },
     async POST(request, reply) {
       requireForm(request);
@@ -77,25 +88,30 @@ export function verify(app: FastifyInstance, context: Context): void {
       const browser = browserOf(context, request, reply);
       requireFormToken(deps, textOf(form, 'form_token'), bindingOf(token, browser));
       const since = deps.clock();
-      const linked = await open(token, browser);
+      const sessions = await sessionsOf(context, request, since);
+      const linked = await open(token, browser, sessions, since);
       if (!linked) return stale(request, reply);
-      const { registration: opened, email, elsewhere } = linked;
+      const { registration: opened, email, elsewhere, sid } = linked;
+      const password = textOf(form, 'new-password') ?? '';
+      const again = (problem: NonNullable<ConfirmAddressPageProps['problem']>): FastifyReply => {
+        const received = problem === 'taken' ? problem : problem.refusal;
+        const detail = { check: 'sign_up', received } as const;
+        noted(deps, request, invalidRequest('an account cannot be made with what was typed', detail), 400);
+        return show(reply, { token, browser, email, elsewhere, anew: !opened, problem });
+      };
       if (!opened) {
-        if (!(await verifyAddress(deps, token, requesterOf(request)))) return stale(request, reply);
+        const pressed = sid === undefined ? { password } : { sid };
+        const outcome = await verifyAddress(deps, token, pressed, requesterOf(request));
+        if (outcome === 'over') return stale(request, reply);
+        if (outcome !== 'done') return again(outcome.verdict);
         const next_url = accountUrl(context, 'overview');
         return sendPage(context, reply, (frame) => mailNotePage({ frame, note: 'confirmed', next_url }));
       }
-      const sessions = await sessionsOf(context, request, since);
       const device = context.cookies.get(request, 'device');
-      const password = textOf(form, 'new-password') ?? '';
       const outcome = await confirmByLink(deps, { link: { token, opened }, password, device }, requesterOf(request));
       if (outcome === 'over' || outcome === 'wrong') return stale(request, reply);
       if (outcome === 'taken' || 'verdict' in outcome) {
-        const problem = outcome === 'taken' ? outcome : outcome.verdict;
-        const received = outcome === 'taken' ? outcome : outcome.verdict.refusal;
-        const detail = { check: 'sign_up', received } as const;
-        noted(deps, request, invalidRequest('an account cannot be made with what was typed', detail), 400);
-        return show(reply, { token, browser, email, elsewhere, problem });
+        return again(outcome === 'taken' ? outcome : outcome.verdict);
       }
       await begin(context, request, reply, { browser, sessions, since }, outcome.person);
       const onward = opened.here ? outcome.interaction : undefined;
@@ -109,6 +125,8 @@ interface Linked {
   registration: OpenedLink | undefined;
   email: string;
   elsewhere: boolean;
+  /** The session of the account that there is, where this browser has one. */
+  sid?: string | undefined;
 }
 
 const tokenOf = (request: FastifyRequest): string => (request.params as { token: string }).token;

@@ -8,6 +8,8 @@ import { testApp, testClock, type TestApp } from '../../support/app.ts';
 import { aClient, aUser, formTokenOf, PASSWORD, signIn, TestBrowser } from '../../support/fixtures.ts';
 import { lettersTo } from '../../support/letters.ts';
 import { answerTo, follow, open, proceed, signInAt, stepOf, submit, valueOf, type At } from '../../support/pages.ts';
+import { anOperator } from '../../support/operator.ts';
+import { aPasskey } from '../../support/passkeys.ts';
 import { codeOf, withTotp } from '../../support/second-factor.ts';
 import { anUpstream, anUpstreamProvider, type UpstreamProvider } from '../../support/upstream-provider.ts';
 
@@ -44,7 +46,7 @@ async function connected(sub: string): Promise<void> {
 async function through(
   browser: TestBrowser,
   url: string,
-  { upstream = 'work', ...claims }: { upstream?: string; sub?: string; auth_time?: number } = {},
+  { upstream = 'work', ...claims }: { upstream?: string; sub?: string; sid?: string; auth_time?: number } = {},
 ) {
   const answer = await browser.post(url, { form_token: formTokenOf(await browser.get(url)), upstream });
   const sent = new URL(answer.headers.location!);
@@ -194,4 +196,90 @@ test('OWASP ASVS 6.3.1: wrong codes of mails are counted by address over all mai
   const [fresh] = await lettersTo(at, user.email!);
   expect((await type(owner, later, fresh!.code)).statusCode).toBe(303);
   expect((await type(owner, await ask(owner, user.email!), 'x')).statusCode).toBe(429);
+});
+
+test.each([
+  ['a new password', 'reset-password'],
+  ['the button that verifies it', 'verify-email'],
+  ['an invitation', 'invitation'],
+])(
+  'what somebody made before its owner confirmed the address is gone with %s: factors, connections, sessions, links',
+  async (_what, template) => {
+    const operator = await anOperator(at);
+    const known = template !== 'invitation';
+    user = await aUser(at, { email_verified: false, ...(!known && { password: undefined }) });
+    const { sub, email } = user;
+    const first = known ? await signIn(at, user) : new TestBrowser(at);
+    await withTotp(at, user);
+    // In the account that is invited one from which the provider was taken since: it would be a way in again one day.
+    await connected(sub);
+    if (known) await aPasskey(at, user);
+    else await at.deps.db.updateTable('upstreams').set({ disabled: true }).execute();
+    const left = { upstream: 'work', sub: `u${count}` };
+    if (template === 'reset-password') {
+      const url = '/forgot-password';
+      const form_token = formTokenOf(await first.get(url));
+      await first.post(url, { form_token, username: email!, interaction: '' });
+    } else {
+      const action = template === 'verify-email' ? 'send-verification' : 'invite';
+      await operator.send('POST', `/users/${sub}/${action}`, {});
+    }
+    const letter = (await lettersTo(at, email!)).find((sent) => sent.template === template);
+    const owner = new TestBrowser(at);
+    const page = { url: letter!.link, response: await owner.get(letter!.link) };
+    await proceed(owner, page, { 'new-password': `${PASSWORD}, mine` });
+    await at.deps.db.updateTable('upstreams').set({ disabled: false }).execute();
+    expect((await first.get('/account')).statusCode).toBe(302);
+    expect((await through(new TestBrowser(at), '/login', left)).to).toContain('outcome=connect');
+    const credentials = ['passkeys', 'totp_credentials', 'recovery_codes', 'upstream_links'] as const;
+    for (const table of credentials)
+      expect(await at.deps.db.selectFrom(table).select('sub').where('sub', '=', sub).execute(), table).toEqual([]);
+    const mine = await signIn(at, user, `${PASSWORD}, mine`);
+    expect((await mine.get('/account')).statusCode).toBe(200);
+    expect((await lettersTo(at, email!)).map((told) => told.template)).toContain('notice');
+    if (template !== 'reset-password') return;
+    // From then on the address is theirs, and nothing goes with a new password but the old one.
+    await aPasskey(at, user);
+    const url = '/forgot-password';
+    await mine.post(url, { form_token: formTokenOf(await mine.get(url)), username: email!, interaction: '' });
+    at.clock.advance(1);
+    const again = (await lettersTo(at, email!)).find(
+      (told) => told.link.includes('reset') && told.link !== letter!.link,
+    )!;
+    await proceed(owner, { url: again.link, response: await owner.get(again.link) }, { 'new-password': PASSWORD });
+    expect(await at.deps.db.selectFrom('passkeys').select('sub').where('sub', '=', sub).execute()).toHaveLength(1);
+  },
+);
+
+test('whoever verifies the address in a session of the account keeps everything', async () => {
+  user = await aUser(at, { email_verified: false });
+  const browser = await signIn(at, user);
+  await aPasskey(at, user);
+  await (await anOperator(at)).send('POST', `/users/${user.sub}/send-verification`, {});
+  const [letter] = await lettersTo(at, user.email!);
+  const response = await browser.get(letter!.link);
+  expect(response.body).not.toContain('new-password');
+  await proceed(browser, { url: letter!.link, response }, {});
+  expect((await browser.get('/account')).statusCode).toBe(200);
+  const row = await at.deps.db.selectFrom('users').selectAll().where('sub', '=', user.sub).executeTakeFirstOrThrow();
+  expect(row.email_verified).toBe(true);
+  expect(await at.deps.db.selectFrom('passkeys').select('sub').where('sub', '=', user.sub).execute()).toHaveLength(1);
+});
+
+test('a session that is carried on is still known as the provider’s when its first row has run out', async () => {
+  await connected(user.sub);
+  const browser = new TestBrowser(at);
+  await through(browser, '/login', { sid: 'theirs' });
+  at.clock.advance(80_000);
+  const form_token = formTokenOf(await browser.get('/login'));
+  await browser.post('/login', { form_token, username: user.username, password: PASSWORD });
+  const [session] = await at.deps.db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('sub', '=', user.sub)
+    .where('ended_at', 'is', null)
+    .execute();
+  const rows = await at.deps.db.selectFrom('upstream_sessions').selectAll().where('sub', '=', user.sub).execute();
+  expect(rows.map(({ sid, upstream_sid }) => [sid, upstream_sid])).toEqual(rows.map(() => [session!.sid, 'theirs']));
+  expect(Math.max(...rows.map(({ expires_bucket }) => expires_bucket))).toBe(session!.expires_bucket);
 });

@@ -46,6 +46,7 @@ export const registrationSamples = (frame: Frame): Record<string, Html> => ({
   'confirm-address': confirmAddressPage({ frame, ...confirm }),
   'confirm-address-taken': confirmAddressPage({ frame, ...confirm, problem: 'taken', request_id: 'r-1' }),
   'confirm-address-elsewhere': confirmAddressPage({ frame, ...confirm, elsewhere: true, problem: refused('short') }),
+  'confirm-address-anew': confirmAddressPage({ frame, ...confirm, elsewhere: true, anew: true }),
   'confirm-address-hostile': confirmAddressPage({ frame, ...confirm, email: hostile, elsewhere: true }),
   invitation: invitationPage({ frame, ...confirm }),
   'invitation-problem': invitationPage({ frame, ...confirm, problem: refused('common'), request_id: 'r-1' }),
