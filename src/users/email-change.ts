@@ -19,11 +19,13 @@ import * as upstreamLinks from '../store/upstream-links.ts';
 import * as users from '../store/users.ts';
 import { endAll } from './access.ts';
 import { updateAccount } from './accounts.ts';
-import { countRequest } from './asking.ts';
+import { countRequest, guessCode } from './asking.ts';
 import {
+  drawRequest,
   makeLink,
   openLink,
   PURPOSES,
+  useCode,
   useLink,
   voidLinks,
   voidUndoSince,
@@ -37,32 +39,50 @@ type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'secrets'>;
 /** Why an address cannot be asked for. */
 export type AddressProblem = 'no_address' | 'same';
 
-/** Writes down that a person wants another address, or why not. @throws OAuthError too_many_requests */
+/**
+ * Writes down that a person wants another address, or why not. The page of this browser that waits for the code is found by `request`.
+ * @throws OAuthError too_many_requests
+ */
 export async function askForAddress(
   deps: Pick<Needs, 'db' | 'random' | 'secrets'>,
   user: users.User,
-  { address, lang }: { address: string; lang: string },
+  { address, lang, browser_hash }: { address: string; lang: string; browser_hash: Buffer },
   by: Requester,
   now: Date,
-): Promise<AddressProblem | 'asked'> {
+): Promise<AddressProblem | { request: string }> {
   if (address.length > 320 || !isMailable(address)) return 'no_address';
   const isSame = user.email !== null && foldName(user.email) === foldName(address);
   if (isSame && user.email_verified) return 'same';
   await countRequest(deps, 'change-email', user.sub, by, now);
   // Whoever has many accounts fills nobody's mailbox with them.
   await countRequest(deps, 'change-email to', address, by, now);
-  await askForMail(deps.db, deps, 'change-email', { sub: user.sub, address, lang, at: now.toISOString() }, now);
-  return 'asked';
+  const { handle: request } = drawRequest(deps, 'change-email', now);
+  const page = { request, browser: browser_hash.toString('base64url') };
+  await askForMail(
+    deps.db,
+    deps,
+    'change-email',
+    { sub: user.sub, address, lang, at: now.toISOString(), ...page },
+    now,
+  );
+  return { request };
 }
 
-/** Sends the link to the new address; where somebody else has it, they are told instead. */
-export const answerAddress: Answer<AnswerNeeds> = async (trx, deps, { sub = '', address = '', lang, at }, now) => {
+/** Sends link and code to the new address; where somebody else has it, they are told instead, and the page waits for a code that nobody has. */
+export const answerAddress: Answer<AnswerNeeds> = async (trx, deps, asked, now) => {
+  const { sub = '', address = '', lang, at, request, browser } = asked;
   const user = await users.findLocked(trx, sub);
   if (!user || user.disabled_at !== null) return;
   // Whoever asked was signed out everywhere since then.
   if (at !== undefined && user.devices_reset_at && user.devices_reset_at > new Date(at)) return;
   const owner = await users.findByName(trx, address);
-  if (owner && owner.sub !== sub) {
+  const isTaken = owner !== undefined && owner.sub !== sub;
+  await voidLinks(trx, sub, now, ['change-email']);
+  const detail = { from: user.email ?? '' };
+  const email = isTaken ? undefined : address;
+  const page = request && browser ? { request, browser_hash: Buffer.from(browser, 'base64url') } : undefined;
+  const link = await makeLink(trx, deps, { purpose: 'change-email', sub, email, detail, page }, now);
+  if (isTaken) {
     const whom = addressed(owner);
     const to = owner.email ?? address;
     await postMail(
@@ -73,9 +93,6 @@ export const answerAddress: Answer<AnswerNeeds> = async (trx, deps, { sub = '', 
     );
     return;
   }
-  await voidLinks(trx, sub, now, ['change-email']);
-  const detail = { from: user.email ?? '' };
-  const link = await makeLink(trx, deps, { purpose: 'change-email', sub, email: address, detail }, now);
   const { props, ...whom } = addressed(user);
   const url = `${deps.config.ISSUER}${pages.email_confirm}/${link.token}`;
   const mail = { template: 'confirm-email', to: address, until: link.expires_at } as const;
@@ -83,7 +100,7 @@ export const answerAddress: Answer<AnswerNeeds> = async (trx, deps, { sub = '', 
   await postMail(
     trx,
     deps,
-    { ...mail, ...whom, lang: language, props: { ...props, url, lifetime: link.lifetime } },
+    { ...mail, ...whom, lang: language, props: { ...props, url, code: link.code, lifetime: link.lifetime } },
     now,
   );
 };
@@ -128,41 +145,74 @@ async function withLink(
 ): Promise<'done' | 'over'> {
   const before = await opened(db, purpose, token, now);
   if (!before) return 'over';
-  try {
-    return await transact(db, async (trx) => {
+  return orOver(() =>
+    transact(db, async (trx) => {
       const user = await users.findLocked(trx, before.user.sub);
       const link = user && (await useLink(trx, purpose, token, now));
       if (!link || link.email === null || !isStill(user, link)) return 'over';
       await work(trx, user, { ...link, email: link.email });
       return 'done';
-    });
+    }),
+  );
+}
+
+/** Somebody else has the address by now: nothing is spent or changed. */
+async function orOver<T>(work: () => Promise<T>): Promise<T | 'over'> {
+  try {
+    return await work();
   } catch (error) {
     if (error instanceof WriteError) return 'over';
     throw error;
   }
 }
 
-/** Gives the account its new address. The old one gets a link that takes this back, and what was sent there before is void. */
+/** Gives the account its new address, by the link of the mail. */
 export const confirmAddress = (deps: Needs, token: string, by: Requester, now: Date): Promise<'done' | 'over'> =>
-  withLink(deps, 'change-email', token, now, async (trx, user, link) => {
-    const { sub, email: old } = user;
-    await updateAccount(trx, sub, { email: link.email, email_verified: true }, by, now);
-    await voidLinks(trx, sub, now, ['reset-password', 'sign-in', 'verify-email', 'change-email']);
-    await record(trx, { event: 'email_changed', sub }, by, now);
-    if (old === null || foldName(old) === foldName(link.email)) return;
-    const detail = { verified: String(user.email_verified) };
-    const undo = await makeLink(trx, deps, { purpose: 'undo-email', sub, email: old, detail }, now);
-    const { props, ...whom } = addressed(user);
-    const url = `${deps.config.ISSUER}${pages.email_undo}/${undo.token}`;
-    const told = { ...props, name: link.email, url, lifetime: undo.lifetime };
-    await postMail(
-      trx,
-      deps,
-      { template: 'email-changed', to: old, until: undo.expires_at, ...whom, props: told },
-      now,
-    );
-    await postNotice(trx, deps, { sub, notice: 'email_changed' }, now);
-  });
+  withLink(deps, 'change-email', token, now, (trx, user, link) => giveAddress(trx, deps, user, link.email, by, now));
+
+/** The same by the code, typed on the page that asked, by the person who asked. @throws OAuthError too_many_requests */
+export const confirmAddressByCode = (
+  deps: Needs,
+  { sub, ...typed }: { sub: string; request: string; browser_hash: Buffer; code: string },
+  by: Requester,
+  now: Date,
+): Promise<'done' | 'wrong' | 'over'> =>
+  guessCode(deps, { kind: 'change-email', typed: sub, by, now }, () =>
+    orOver(() =>
+      transact(deps.db, async (trx) => {
+        const user = await users.findLocked(trx, sub);
+        const link = await useCode(trx, deps, { purpose: 'change-email', ...typed }, now);
+        if (typeof link === 'string') return link;
+        // A code for an address that is somebody else's was guessed.
+        if (!user || link.sub !== sub || link.email === null || !isStill(user, link)) return 'over';
+        await giveAddress(trx, deps, user, link.email, by, now);
+        return 'done';
+      }),
+    ),
+  );
+
+/** The old address gets a link that takes this back, and what was sent there before is void. */
+async function giveAddress(
+  trx: Trx,
+  deps: Needs,
+  user: users.User,
+  email: string,
+  by: Requester,
+  now: Date,
+): Promise<void> {
+  const { sub, email: old } = user;
+  await updateAccount(trx, sub, { email, email_verified: true }, by, now);
+  await voidLinks(trx, sub, now, ['reset-password', 'sign-in', 'verify-email', 'change-email']);
+  await record(trx, { event: 'email_changed', sub }, by, now);
+  if (old === null || foldName(old) === foldName(email)) return;
+  const detail = { verified: String(user.email_verified) };
+  const undo = await makeLink(trx, deps, { purpose: 'undo-email', sub, email: old, detail }, now);
+  const { props, ...whom } = addressed(user);
+  const url = `${deps.config.ISSUER}${pages.email_undo}/${undo.token}`;
+  const told = { ...props, name: email, url, lifetime: undo.lifetime };
+  await postMail(trx, deps, { template: 'email-changed', to: old, until: undo.expires_at, ...whom, props: told }, now);
+  await postNotice(trx, deps, { sub, notice: 'email_changed' }, now);
+}
 
 /**
  * Gives the account its old address back. Whoever changed it is signed out everywhere, and what they could have come to by the

@@ -33,6 +33,21 @@ export type MailCodePageProps = {
   mail_url?: string | undefined;
 };
 
+/** Where the six digits of a mail are typed. */
+export const mailCodeField = ({ lang }: Frame, { problem }: { problem: string | undefined }): Html =>
+  html`<div class="field">
+    <label for="otp">${mailCodeSentences(lang).code}</label>
+    ${problemAt(problem, 'otp')}
+    <input
+      id="otp"
+      name="otp"
+      inputmode="numeric"
+      autocomplete="one-time-code"
+      maxlength="16"
+      required${problemAttributes(problem, 'otp')}${problem === undefined && html` autofocus`}
+    />
+  </div>`;
+
 /** The same whether or not there will be a mail with a code. */
 export function mailCodePage(props: MailCodePageProps): Html {
   const { frame, action, form_token, request, email, other_url, mail_url } = props;
@@ -50,19 +65,7 @@ export function mailCodePage(props: MailCodePageProps): Html {
     body: html`
       ${problemSummary(frame, problem, 'otp')}
       <form method="post" action="${action}">
-        ${hidden({ form_token, request })} ${passkeysPossible}
-        <div class="field">
-          <label for="otp">${t.code}</label>
-          ${problemAt(problem, 'otp')}
-          <input
-            id="otp"
-            name="otp"
-            inputmode="numeric"
-            autocomplete="one-time-code"
-            maxlength="16"
-            required${problemAttributes(problem, 'otp')}${problem === undefined && html` autofocus`}
-          />
-        </div>
+        ${hidden({ form_token, request })} ${passkeysPossible} ${mailCodeField(frame, { problem })}
         <div class="actions">
           <button class="button strong" id="verify-submit" name="action" value="verify">${t.confirm}</button>
           <button class="button quiet" id="verify-again" name="action" value="again" formnovalidate>${t.again}</button>

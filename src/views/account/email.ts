@@ -2,6 +2,8 @@ import { plain } from '../client.ts';
 import { hidden, problemAt, problemAttributes, problemSummary } from '../form.ts';
 import { html, type Html } from '../html.ts';
 import { emailSentences } from '../sentences/email.ts';
+import { mailCodeField } from '../mail-code.ts';
+import { mailCodeSentences } from '../sentences/mail-code.ts';
 import { accountPage, type AccountFrame } from './frame.ts';
 
 export type EmailPageProps = {
@@ -12,9 +14,11 @@ export type EmailPageProps = {
   email_verified: boolean;
   /** What was typed before. */
   typed: string;
-  problem?: 'no_address' | 'same' | 'too_many' | undefined;
-  /** The mail is on its way. */
-  sent: boolean;
+  problem?: 'no_address' | 'same' | 'too_many' | 'wrong' | 'over' | undefined;
+  /** The page that waits for the code, by its handle. */
+  request?: string | undefined;
+  /** The mail is on its way, or its code was right. */
+  done?: 'sent' | 'confirmed' | undefined;
   /** Is there mail here at all? */
   mail: boolean;
 };
@@ -31,12 +35,17 @@ export function emailPage({
   ...props
 }: EmailPageProps): Html {
   const t = emailSentences(frame.lang);
-  const problem = props.problem && t[props.problem];
+  const codes = mailCodeSentences(frame.lang);
+  const problem =
+    props.problem === 'wrong' || props.problem === 'over' ? codes[props.problem] : props.problem && t[props.problem];
+  // A code is asked for alone: whoever wants yet another address begins anew.
+  const { request } = props;
+  const field = request === undefined ? 'email' : 'otp';
   return accountPage(frame, {
     name: 'email',
     problem,
-    done: props.sent ? t.sent : undefined,
-    body: html`${problemSummary(frame, problem, 'email')}
+    done: props.done && { sent: t.sent, confirmed: t.confirmed }[props.done],
+    body: html`${problemSummary(frame, problem, field)}
       <dl>
         <dt>${t.present}</dt>
         <dd>
@@ -45,26 +54,34 @@ export function emailPage({
         </dd>
       </dl>
       ${
-        mail
+        mail && request !== undefined
           ? html`<form method="post" action="${action}">
-              ${hidden({ form_token })}
-              <div class="field">
-                <label for="email">${t.new_address}</label>
-                ${problemAt(problem, 'email')}
-                <input
-                  id="email"
-                  name="email"
-                  type="email"
-                  value="${typed}"
-                  autocomplete="email"
-                  spellcheck="false"
-                  required${problemAttributes(problem, 'email')}
-                />
-                <p class="small muted">${t.hint}</p>
+              ${hidden({ form_token, request })} ${mailCodeField(frame, { problem })}
+              <div class="actions">
+                <button class="button strong" id="verify-submit">${codes.confirm}</button>
+                <a class="button quiet" id="verify-other" href="${action}">${codes.other}</a>
               </div>
-              <div class="actions"><button class="button strong" id="email-submit">${t.submit}</button></div>
             </form>`
-          : html`<p>${t.off}</p>`
+          : mail
+            ? html`<form method="post" action="${action}">
+                ${hidden({ form_token })}
+                <div class="field">
+                  <label for="email">${t.new_address}</label>
+                  ${problemAt(problem, 'email')}
+                  <input
+                    id="email"
+                    name="email"
+                    type="email"
+                    value="${typed}"
+                    autocomplete="email"
+                    spellcheck="false"
+                    required${problemAttributes(problem, 'email')}
+                  />
+                  <p class="small muted">${t.hint}</p>
+                </div>
+                <div class="actions"><button class="button strong" id="email-submit">${t.submit}</button></div>
+              </form>`
+            : html`<p>${t.off}</p>`
       }`,
   });
 }

@@ -54,10 +54,10 @@ async function changed(): Promise<string> {
 
 test('a new address is confirmed by its own mail, on any device, and both addresses are told', async () => {
   const answer = await ask();
-  expect([answer.statusCode, answer.headers.location]).toEqual([
-    303,
-    'https://id.example.test/account/email?done=sent',
-  ]);
+  expect(answer.statusCode).toBe(303);
+  expect(answer.headers.location).toMatch(
+    /^https:\/\/id\.example\.test\/account\/email\?done=sent&request=\w+_[\w-]+$/,
+  );
   const link = await linkIn(at, address, 'confirm-email');
   expect(await emailOf()).toMatchObject({ email: user.email });
   const page = await new TestBrowser(at).get(link);
@@ -151,7 +151,8 @@ test('an address of somebody else is not told of: the answer and its statements 
       statements.take();
       const answer = await browser.post('/account/email', { form_token: formTokenOf(page), email });
       const texts = statements.take().map(({ text }) => text.replaceAll(/\s+/g, ' '));
-      seen.push(JSON.stringify([answer.statusCode, answer.headers.location, texts]));
+      const location = answer.headers.location!.replace(/request=.*/, 'request=');
+      seen.push(JSON.stringify([answer.statusCode, location, texts]));
     }
   } finally {
     statements.stop();
@@ -159,6 +160,50 @@ test('an address of somebody else is not told of: the answer and its statements 
   expect(seen[0]).toBe(seen[1]);
   expect((await mailTo(at, bob.email!)).map(({ template }) => template)).toEqual(['address-in-use']);
   expect((await mailTo(at, address)).map(({ template }) => template)).toEqual(['confirm-email']);
+});
+
+test('the code of the mail does the same, in the browser that asked, once, and not after five wrong ones', async () => {
+  const waiting = async (email = address) => (await ask(email)).headers.location!;
+  const type = async (page: string, otp: string, from = browser) => {
+    const request = new URL(page).searchParams.get('request')!;
+    const form_token = formTokenOf(await from.get(page));
+    return from.post('/account/email', { form_token, request, otp });
+  };
+  const codeFor = async (email = address) =>
+    /^ +(\d{6})$/m.exec((await mailTo(at, email)).find(({ template }) => template === 'confirm-email')!.text)![1]!;
+  const wrong = (code: string) => (code === '000000' ? '000001' : '000000');
+  const first = await waiting();
+  const code = await codeFor();
+  // Mail takes its time: the sign-in need not be fresh any more.
+  at.clock.advance(600);
+  const refused = await type(first, wrong(code));
+  expect(refused.statusCode).toBe(400);
+  expect(refused.body).toContain('id="otp-problem"');
+  expect((await type(first, code, await signIn(at, user))).statusCode).toBe(400);
+  expect((await type(first, code, await signIn(at, await aUser(at)))).statusCode).toBe(400);
+  expect(await emailOf()).toMatchObject({ email: user.email });
+  const taken = await type(first, `${code.slice(0, 3)} ${code.slice(3)}`);
+  expect([taken.statusCode, taken.headers.location]).toEqual([
+    303,
+    'https://id.example.test/account/email?done=confirmed',
+  ]);
+  expect(await emailOf()).toEqual({ email: address, email_verified: true });
+  expect((await type(first, code)).statusCode).toBe(400);
+
+  browser = await signIn(at, user);
+  const bob = await aUser(at);
+  for (const email of [`second-${address}`, bob.email!]) {
+    const page = await waiting(email);
+    // Somebody else's address has a page like any other, and no code.
+    const right = email === bob.email ? undefined : await codeFor(email);
+    await mailTo(at);
+    const said: boolean[] = [];
+    for (let tries = 0; tries < 5; tries += 1)
+      said.push((await type(page, wrong(right ?? ''))).body.includes('That is not the code'));
+    expect(said, email).toEqual([true, true, true, true, false]);
+    expect((await type(page, right ?? '123456')).statusCode).toBe(400);
+  }
+  expect(await emailOf()).toMatchObject({ email: address });
 });
 
 test('an address that somebody took meanwhile is not given twice, and nothing is spent or changed', async () => {

@@ -24,7 +24,7 @@ const reset = {
   link: 'l',
 };
 
-const email = { ...form, email: 'ada@example.test', email_verified: true, sent: true, mail: true };
+const email = { ...form, email: 'ada@example.test', email_verified: true, mail: true };
 const link = { ...form, username: 'Ada', address: 'ada@example.test' };
 
 export const recoverySamples = (frame: Frame): Record<string, Html> => ({
@@ -36,7 +36,21 @@ export const recoverySamples = (frame: Frame): Record<string, Html> => ({
   'reset-password-problem': resetPasswordPage({ frame, ...reset, problem: refused('short'), request_id: 'r-1' }),
   'reset-password-hostile': resetPasswordPage({ frame, ...reset, username: hostile, problem: refused('guessable') }),
   'reset-password-done': resetDonePage({ frame, sign_in_url: '/login' }),
-  'account-email': emailPage({ frame: accountFrame(frame, 'email'), ...email, typed: '' }),
+  'account-email': emailPage({ frame: accountFrame(frame, 'email'), ...email, done: 'confirmed', typed: '' }),
+  'account-email-code': emailPage({
+    frame: accountFrame(frame, 'email'),
+    ...email,
+    request: 'a-request',
+    done: 'sent',
+    typed: '',
+  }),
+  'account-email-code-problem': emailPage({
+    frame: accountFrame(frame, 'email'),
+    ...email,
+    request: 'a-request',
+    typed: '',
+    problem: 'wrong',
+  }),
   'account-email-problem': emailPage({
     frame: accountFrame(frame, 'email'),
     ...email,

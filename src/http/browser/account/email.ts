@@ -1,58 +1,81 @@
-/** /account/email: the address of the account, and asking for another. */
-import type { FastifyInstance } from 'fastify';
+/** /account/email: the address of the account, asking for another, and the code that came there. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isMailOn } from '../../../mail/outbox.ts';
 import { invalidRequest, OAuthError } from '../../../protocol/error.ts';
-import { textOf } from '../../../protocol/parameters.ts';
-import { askForAddress } from '../../../users/email-change.ts';
+import { readHandle } from '../../../protocol/handle.ts';
+import { textOf, type Parameters } from '../../../protocol/parameters.ts';
+import { askForAddress, confirmAddressByCode } from '../../../users/email-change.ts';
 import { emailPage, type EmailPageProps } from '../../../views/account/email.ts';
 import { languageOf } from '../../language.ts';
 import { limited } from '../../rate-limit.ts';
 import { noted } from '../../refusal.ts';
-import { requesterOf } from '../../request.ts';
-import type { Context } from '../context.ts';
-import { accountDoor } from './door.ts';
+import { queryOf, requesterOf } from '../../request.ts';
+import { hashOf, type Context } from '../context.ts';
+import { accountDoor, type Taken, type Visit } from './door.ts';
+import { accountUrl } from './person.ts';
+
+/** The page that waits for a code, as an address or a form names it. */
+const requestIn = (parameters: Parameters): string | undefined => {
+  const request = textOf(parameters, 'request');
+  return request !== undefined && readHandle(request) ? request : undefined;
+};
 
 export function email(app: FastifyInstance, context: Context): void {
   const { deps } = context;
   accountDoor(app, context, 'email', {
     options: limited(app, deps.config, 'LOGIN_RATE_LIMIT'),
-    fresh: 'act',
-    async show({ user, form }, { again, done }) {
+    // Mail takes its time: whoever asked and types the code has shown that it is them.
+    fresh: (form) => requestIn(form) === undefined,
+    async show({ user, form }, { again, done }, request) {
       const props = {
         ...form,
         email: user.email,
         email_verified: user.email_verified,
         typed: again ? (textOf(again.form, 'email') ?? '').slice(0, 320) : '',
         problem: again?.problem as EmailPageProps['problem'],
-        sent: done === 'sent',
+        request: requestIn(again ? again.form : queryOf(request)),
+        done: done === 'sent' || done === 'confirmed' ? (done as EmailPageProps['done']) : undefined,
         mail: isMailOn(deps.config),
       };
       return (frame) => emailPage({ frame, ...props });
     },
-    async take({ user, now }, form, request) {
+    async take(visit, form, request, reply) {
       if (!isMailOn(deps.config)) throw new OAuthError('not_found', 'there is no mail here', { check: 'address' });
-      const address = (textOf(form, 'email') ?? '').trim();
+      const waiting = requestIn(form);
+      const field = waiting === undefined ? 'email' : 'otp';
       try {
-        const asked = await askForAddress(
-          deps,
-          user,
-          { address, lang: languageOf(request) },
-          requesterOf(request),
-          now,
-        );
-        if (asked === 'asked') return { to: 'email', done: 'sent' };
-        noted(
-          deps,
-          request,
-          invalidRequest('the address cannot be asked for', { check: 'parameter', received: asked }),
-          400,
-        );
-        return { problem: asked, field: 'email' };
+        if (waiting !== undefined) return await takeCode(context, visit, form, waiting, request);
+        const address = (textOf(form, 'email') ?? '').trim();
+        const browser_hash = hashOf(visit.browser);
+        const wanted = { address, lang: languageOf(request), browser_hash };
+        const asked = await askForAddress(deps, visit.user, wanted, requesterOf(request), visit.now);
+        if (typeof asked === 'object') {
+          reply.redirect(`${accountUrl(context, 'email')}?done=sent&request=${asked.request}`, 303);
+          return 'answered';
+        }
+        const detail = { check: 'parameter', received: asked } as const;
+        noted(deps, request, invalidRequest('the address cannot be asked for', detail), 400);
+        return { problem: asked, field };
       } catch (error) {
         if (!(error instanceof OAuthError) || error.error !== 'too_many_requests') throw error;
         noted(deps, request, error, error.status);
-        return { problem: 'too_many', field: 'email', status: error.status, retry_after: error.retry_after };
+        return { problem: 'too_many', field, status: error.status, retry_after: error.retry_after };
       }
     },
   });
+}
+
+async function takeCode(
+  { deps }: Context,
+  { user, browser, now }: Visit,
+  form: Parameters,
+  waiting: string,
+  request: FastifyRequest,
+): Promise<Taken> {
+  const typed = { sub: user.sub, request: waiting, browser_hash: hashOf(browser), code: textOf(form, 'otp') ?? '' };
+  const outcome = await confirmAddressByCode(deps, typed, requesterOf(request), now);
+  if (outcome === 'done') return { to: 'email', done: 'confirmed' };
+  const detail = { check: 'mail_code', received: outcome } as const;
+  noted(deps, request, invalidRequest('the code is not right, or no longer good', detail), 400);
+  return { problem: outcome, field: 'otp' };
 }
