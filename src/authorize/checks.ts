@@ -19,7 +19,7 @@ import { repeatedParameter } from '../protocol/form-encoding.ts';
 import { parseChallenge } from '../protocol/pkce.ts';
 import { parsePrompt } from '../protocol/prompt.ts';
 import { kindOf, listOf } from '../protocol/redaction.ts';
-import { narrowScope, parseResource, requireRegistered } from '../protocol/resource.ts';
+import { parseResource, requireRegistered, scopeForAny } from '../protocol/resource.ts';
 import { OPENID, parseScope, scopeForPerson, scopeOpenTo } from '../protocol/scope.ts';
 import type { Parameters } from '../protocol/parameters.ts';
 import type { Client } from '../store/clients.ts';
@@ -208,7 +208,7 @@ async function scope({ get, client, deps, parameters }: CheckContext): Promise<P
   const rules = await rulesOf(deps);
   const open = scopeForPerson(parseScope(get('scope')), client.scope, await deps.directory.scopes());
   // RFC 8707 §2.2: scope that no requested resource knows is dropped, as scope is that the client may not have.
-  const scope = narrowScope(open, resourceOf(parameters), rules);
+  const scope = scopeForAny(open, resourceOf(parameters), rules);
   if (scope.length === 0) {
     const received = `${listOf(open)} at ${listOf(resourceOf(parameters))}`;
     throw invalidScope('none of the requested scope is known to the resource', { check: 'scope', received });

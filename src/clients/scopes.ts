@@ -6,6 +6,7 @@ import { changeOf } from '../events/change.ts';
 import { record, type Actor } from '../events/index.ts';
 import { MEMBERSHIP_CLAIMS } from '../protocol/claims.ts';
 import { MAX_TOKEN_TTL } from '../protocol/client-metadata.ts';
+import { ACCOUNT_SCOPE, accountApiOf } from '../protocol/account-api.ts';
 import { adminApiOf, isAdminScope } from '../protocol/admin-api.ts';
 import { translations } from '../protocol/localized.ts';
 import { readableText } from '../protocol/plain-text.ts';
@@ -52,7 +53,11 @@ export const resourceFields = z.strictObject({
   /** The client as which the resource server itself introspects. */
   client_id: z.string().nullable().default(null),
   scope: z
-    .array(scopeToken.refine((name) => !isAdminScope(name), 'is a scope of the admin API, and of nothing else'))
+    .array(
+      scopeToken
+        .refine((name) => !isAdminScope(name), 'is a scope of the admin API, and of nothing else')
+        .refine((name) => name !== ACCOUNT_SCOPE, 'is the scope of the account API, and of nothing else'),
+    )
     .max(200)
     .default([]),
   access_token_format: z.enum(TOKEN_FORMATS).nullable().default(null),
@@ -127,7 +132,7 @@ export async function putResource(
   now: Date,
 ): Promise<resources.Resource> {
   const { ISSUER } = config;
-  if (name === ISSUER || name === adminApiOf(ISSUER)) {
+  if (name === ISSUER || name === adminApiOf(ISSUER) || name === accountApiOf(ISSUER)) {
     throw invalidMember('resource', name, 'must be an API of yours: this is the server itself');
   }
   const present = await resources.findLocked(trx, name);

@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path';
 import { adminResource } from '../admin/index.ts';
 import { createRequestUris } from '../authorize/request-uri.ts';
+import { accountResource } from '../clients/account-resource.ts';
 import { createDirectory } from '../clients/directory.ts';
 import { createGuesses } from '../clients/guesses.ts';
 import { createClientKeys } from '../clients/jwks.ts';
@@ -86,7 +87,10 @@ export async function openDeps(config: Config, connection: Connection, options: 
     probe: createProbe(connection),
     secrets,
     keys: createKeyRing(db, secrets),
-    directory: createDirectory(db, () => performance.now(), [adminResource(config.ISSUER)]),
+    directory: createDirectory(db, () => performance.now(), [
+      adminResource(config.ISSUER),
+      accountResource(config.ISSUER),
+    ]),
     guesses: createGuesses(db),
     tokenSizes: createTokenSizes(config, log, () => performance.now()),
     verdicts: createVerdicts(),

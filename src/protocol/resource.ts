@@ -1,4 +1,5 @@
 /** Resource indicators (RFC 8707): the syntax, narrowing, and which scope means something where. */
+import { ACCOUNT_SCOPE, accountApiOf, isAccountApi } from './account-api.ts';
 import { adminApiOf, isAdminApi, isAdminScope } from './admin-api.ts';
 import { invalidTarget } from './error.ts';
 import { listOf } from './redaction.ts';
@@ -49,9 +50,9 @@ export function requireRegistered(
   throw invalidTarget('the resource is not known', { check: 'resource', expected, received: listOf(unknown) });
 }
 
-/** The resources without the server itself and its admin API: those that have rows. */
+/** The resources without the server itself and its own APIs: those that have rows. */
 export const withoutOwn = (resource: readonly string[], issuer: string): string[] =>
-  resource.filter((uri) => uri !== issuer && uri !== adminApiOf(issuer));
+  resource.filter((uri) => uri !== issuer && uri !== adminApiOf(issuer) && uri !== accountApiOf(issuer));
 
 /** What has to be known to say which scope means something where. */
 export interface ResourceRules {
@@ -65,14 +66,16 @@ export interface ResourceRules {
 /**
  * The scope of an access token for these resources: what one of them knows (RFC 9068 §2.2.3: each has to mean something to
  * the audience). A resource that lists no scope takes any, and so do we, for whom a token without a resource is. One that
- * was deleted knows none. Power over the admin API is only in tokens for it alone, whatever other resources say they know.
+ * was deleted knows none. Power over the admin API, or over a person's account, is only in tokens for that API alone, whatever other
+ * resources say they know.
  */
 export function scopeAt(
   scope: readonly string[],
   resource: readonly string[],
   { issuer, resources }: Omit<ResourceRules, 'scopes'>,
 ): string[] {
-  const allowed = isAdminApi(resource, issuer) ? [...scope] : scope.filter((name) => !isAdminScope(name));
+  const [atAdmin, atAccount] = [isAdminApi(resource, issuer), isAccountApi(resource, issuer)];
+  const allowed = scope.filter((name) => (name === ACCOUNT_SCOPE ? atAccount : atAdmin || !isAdminScope(name)));
   if (resource.length === 0 || resource.some((uri) => takesAny(uri, issuer, resources))) return allowed;
   const listed = listedBy(resource, resources);
   return allowed.filter((name) => listed.has(name));
@@ -105,4 +108,14 @@ export function narrowScope(scope: readonly string[], resource: readonly string[
   if (there.length === scope.length) return there;
   const served = new Set(there);
   return scope.filter((name) => served.has(name) || isIdentityScope(name, rules.scopes));
+}
+
+/**
+ * The scope of an authorization for these resources: what one of them at least knows by itself. Tokens for several at once have less
+ * (`scopeAt`), those for each alone have their part (RFC 8707 §2.2).
+ */
+export function scopeForAny(scope: readonly string[], resource: readonly string[], rules: ResourceRules): string[] {
+  if (resource.length < 2) return narrowScope(scope, resource, rules);
+  const known = new Set(resource.flatMap((uri) => narrowScope(scope, [uri], rules)));
+  return scope.filter((name) => known.has(name));
 }

@@ -1,4 +1,5 @@
 /** Scope (RFC 6749 §3.3): the syntax, and who gets which of what was asked for. Pure; the rows come in as arguments. */
+import { ACCOUNT_SCOPE } from './account-api.ts';
 import { isAdminScope } from './admin-api.ts';
 import { invalidScope } from './error.ts';
 import { listOf } from './redaction.ts';
@@ -22,11 +23,15 @@ export const OPENID = 'openid';
 export const OFFLINE_ACCESS = 'offline_access';
 
 /** Is it one that the server itself gives a meaning? */
-export const isBuiltInScope = (name: string): boolean => name === OPENID || isAdminScope(name);
+export const isBuiltInScope = (name: string): boolean => isOfPeople(name) || isAdminScope(name);
+
+const isOfPeople = (name: string): boolean => name === OPENID || name === ACCOUNT_SCOPE;
 
 /** What one of those is, whoever writes it down; undefined of any other name. */
 export const builtInScope = (name: string): (ScopeRule & { claims: string[] }) | undefined =>
-  isBuiltInScope(name) ? { name, claims: [], for_people: name === OPENID, for_machines: name !== OPENID } : undefined;
+  isBuiltInScope(name)
+    ? { name, claims: [], for_people: isOfPeople(name), for_machines: !isOfPeople(name) }
+    : undefined;
 
 const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../src/app.ts';
 import { adminResource } from '../../src/admin/index.ts';
 import { createRequestUris } from '../../src/authorize/request-uri.ts';
+import { accountResource } from '../../src/clients/account-resource.ts';
 import { createDirectory } from '../../src/clients/directory.ts';
 import { createGuesses } from '../../src/clients/guesses.ts';
 import { createClientKeys } from '../../src/clients/jwks.ts';
@@ -88,7 +89,10 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     probe,
     secrets,
     keys: createKeyRing(db, secrets),
-    directory: createDirectory(db, () => clock.now().getTime(), [adminResource(config.ISSUER)]),
+    directory: createDirectory(db, () => clock.now().getTime(), [
+      adminResource(config.ISSUER),
+      accountResource(config.ISSUER),
+    ]),
     guesses: createGuesses(db),
     tokenSizes: createTokenSizes(config, log, () => clock.now().getTime()),
     passwords: options.hashing === 'anew' ? hasher : knowingThePassword(hasher),

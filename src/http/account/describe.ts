@@ -2,7 +2,8 @@
 import { pathParameters, parameterOf, problem, refusals } from '../../admin/api/describe.ts';
 import { schemaOf, Schemas, typeName, type Json } from '../../admin/api/schemas.ts';
 import { z } from 'zod';
-import { accountApiOf } from '../../protocol/account-api.ts';
+import { ACCOUNT_SCOPE, accountApiOf } from '../../protocol/account-api.ts';
+import { WELL_KNOWN } from '../../protocol/endpoint.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 
@@ -30,12 +31,23 @@ export function describeAccountApi(issuer: string): Json {
       },
       securitySchemes: {
         login: { type: 'http', scheme: 'bearer', description: 'The access token of POST /login' },
+        application: {
+          type: 'openIdConnect',
+          openIdConnectUrl: `${issuer}${WELL_KNOWN[0]}`,
+          description: `An access token with the scope ${ACCOUNT_SCOPE}, for this API alone (RFC 8707)`,
+        },
       },
     },
   };
 }
 
-function describeOperation({ name, path, summary, fresh, query, body, answer }: Operation, schemas: Schemas): Json {
+const FRESH = 'Needs a sign-in of the last five minutes (RFC 9470, max_age=300).';
+const TRUSTED = 'Only for the token of POST /login, or of an application that an operator lets in without consent.';
+
+function describeOperation(
+  { name, path, summary, fresh, trusted, query, body, answer }: Operation,
+  schemas: Schemas,
+): Json {
   const called = typeName(name);
   const content = answer && {
     content: { 'application/json': { schema: schemas.add(`${called}Answer`, schemaOf(answer, 'output')) } },
@@ -43,9 +55,9 @@ function describeOperation({ name, path, summary, fresh, query, body, answer }: 
   return {
     operationId: name,
     summary,
-    ...(fresh && { description: 'Needs a sign-in of the last five minutes (RFC 9470, max_age=300).' }),
+    ...((fresh || trusted) && { description: [fresh && FRESH, trusted && TRUSTED].filter(Boolean).join(' ') }),
     tags: [path.split('/')[1] || 'account'],
-    security: [{ login: [] }],
+    security: [{ login: [] }, { application: [ACCOUNT_SCOPE] }],
     parameters: [...pathParameters(path), ...queryParameters(query)],
     ...(body && {
       requestBody: {

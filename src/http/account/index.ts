@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { Problem } from '../../admin/index.ts';
+import { SignInOver } from '../../authorize/standing.ts';
 import { invalidBody, invalidQuery } from '../../admin/api/problem.ts';
 import type { Deps } from '../../deps.ts';
 import { isStorableValue } from '../../protocol/plain-text.ts';
@@ -20,7 +21,7 @@ import { refuseUnrouted } from '../unrouted.ts';
 import { describeAccountApi, statusOf } from './describe.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
-import { ownerOf, requireOwner, type Owner } from './owner.ts';
+import { answerOver, ownerOf, requireOwner, type Owner } from './owner.ts';
 
 /** Bytes of a body. */
 const BODY_LIMIT = 16_384;
@@ -99,14 +100,18 @@ async function answer(
     const errors = Object.keys(given).map((name) => ({ pointer: `?${name}`, detail: 'is not known', code: 'unknown' }));
     throw new Problem('invalid', 'the query is not valid', { errors });
   }
-  const told = await operation.run({
+  const owner = request.getDecorator<Owner>('owner');
+  const call = {
     deps,
-    owner: request.getDecorator<Owner>('owner'),
+    owner,
     ids,
     query: parse(operation.query, given, invalidQuery),
     body: parse(operation.body, request.body, invalidBody),
     by: requesterOf(request),
     now: deps.clock(),
+  };
+  const told = await operation.run(call).catch((error: unknown) => {
+    throw error instanceof SignInOver ? answerOver(error, owner) : error;
   });
   reply.code(statusOf(operation));
   if (operation.answer === null) return reply.send();

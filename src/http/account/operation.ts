@@ -40,6 +40,8 @@ interface Row<Path extends string, Query, Body, Answer> {
   summary: string;
   /** Only by a sign-in that is not older than five minutes, like the page that does the same. */
   fresh?: boolean;
+  /** Only for programs of the service itself: it decides who comes to the account, or has all that is kept of a person. */
+  trusted?: boolean;
   query?: z.ZodType<Query>;
   body?: z.ZodType<Body>;
   /** Null where it answers nothing: 204. */

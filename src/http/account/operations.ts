@@ -215,6 +215,7 @@ export const operations: readonly Operation[] = [
     path: '/data',
     name: 'data_download',
     summary: 'Download everything that is kept about the person',
+    trusted: true,
     fresh: true,
     answer: z.record(z.string(), z.unknown()),
     run: ({ deps, owner, by, now }) => downloadData(deps, owner.sub, by, now),
@@ -224,6 +225,7 @@ export const operations: readonly Operation[] = [
     path: '/deletion',
     name: 'deletion_request',
     summary: 'Have the account erased in a week; every session and token ends now',
+    trusted: true,
     fresh: true,
     answer: z.strictObject({ erase_after: moment }),
     async run({ deps, owner, by, now }) {
@@ -256,6 +258,7 @@ export const operations: readonly Operation[] = [
     path: '/passkeys/{passkey_id}',
     name: 'passkeys_rename',
     summary: 'Rename a passkey',
+    trusted: true,
     fresh: true,
     body: z.strictObject({ name: z.string().min(1).max(MAX_NAME) }),
     answer: null,
@@ -272,6 +275,7 @@ export const operations: readonly Operation[] = [
     path: '/passkeys/{passkey_id}',
     name: 'passkeys_remove',
     summary: 'Remove a passkey, and end all other sessions',
+    trusted: true,
     fresh: true,
     answer: null,
     async run({ deps, owner, ids, by, now }) {
@@ -296,6 +300,7 @@ export const operations: readonly Operation[] = [
     path: '/password',
     name: 'password_set',
     summary: 'Change the password, or set a first one',
+    trusted: true,
     body: newPassword,
     answer: null,
     async run({ deps, owner, body, by }) {

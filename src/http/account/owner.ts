@@ -1,14 +1,20 @@
 /** Whose account a request is about: the person of its access token, by the same rules as on the pages of the account. */
 import type { FastifyRequest } from 'fastify';
+import { Problem } from '../../admin/index.ts';
+import type { SignInOver } from '../../authorize/standing.ts';
 import type { Deps } from '../../deps.ts';
+import { ACCOUNT_SCOPE, accountApiOf, isAccountApi } from '../../protocol/account-api.ts';
 import type { Explanation } from '../../protocol/error.ts';
 import { readHandle } from '../../protocol/handle.ts';
 import { listOf } from '../../protocol/redaction.ts';
 import { FRESH_FOR, isFresh } from '../../sessions/index.ts';
 import * as accessTokens from '../../store/access-tokens.ts';
+import * as grants from '../../store/grants.ts';
+import * as sessions from '../../store/sessions.ts';
 import * as users from '../../store/users.ts';
 import { BUILT_IN_CLIENT } from '../../tokens/login-token.ts';
 import { describePresented } from '../../tokens/unverified.ts';
+import type { PresentedToken } from '../../tokens/presented-token.ts';
 import { verifyAccessToken } from '../../tokens/verify.ts';
 import { owedBy } from '../../users/factors/policy.ts';
 import { bearerOf, type Challenge } from '../bearer.ts';
@@ -20,9 +26,15 @@ export interface Owner {
   user: users.User;
   sub: string;
   client_id: string;
+  /** Of an application's access token. */
+  grant_id?: string | undefined;
+  /** Is it a program of the service itself: by POST /login, or an application that needs no consent? */
+  trusted: boolean;
   sid: string;
   auth_time: Date;
   amr: readonly string[];
+  /** Does the session live? A grant with offline_access outlives it. */
+  signed_in: boolean;
   second_factors: string[];
 }
 
@@ -44,11 +56,18 @@ export function notFresh({ auth_time, sub, client_id }: Omit<Owner, 'user'>): Ch
   return tooLittle(detail, { max_age: String(FRESH_FOR) }, { ...why, sub, client_id });
 }
 
-/** @throws Problem unauthorized */
+/** What a sign-in that is over by the moment of the change is answered with: as it would have been before. */
+export function answerOver({ lack, explanation }: SignInOver, owner: Owner): Challenged {
+  if (lack === 'stale') return notFresh(owner);
+  if (lack === 'second_factor') return tooLittle('a second factor is needed', { acr_values: '2' }, explanation);
+  return unauthorized('the access token is not valid here', { error: 'invalid_token' }, explanation);
+}
+
+/** @throws Problem unauthorized or forbidden */
 export async function requireOwner(
   deps: Deps,
   request: FastifyRequest,
-  { fresh = false }: Pick<Operation, 'fresh'>,
+  { fresh = false, trusted = false }: Pick<Operation, 'fresh' | 'trusted'>,
 ): Promise<Owner> {
   const now = deps.clock();
   const owner = await findOwner(deps, request, now);
@@ -59,7 +78,11 @@ export async function requireOwner(
     const expected = second_factors.length > 0 ? listOf(second_factors) : 'a second factor';
     throw tooLittle('a second factor is needed', { acr_values: '2' }, { ...why, expected });
   }
-  if (fresh && !isFresh(owner, now)) throw notFresh(owner);
+  if (trusted && !owner.trusted) {
+    const why = { check: 'access_token_scope', expected: 'a program of the service itself', sub, client_id } as const;
+    throw new Problem('forbidden', 'applications of others do not do this: the pages of the account do', why);
+  }
+  if (fresh && !(isFresh(owner, now) && owner.signed_in)) throw notFresh(owner);
   return owner;
 }
 
@@ -78,11 +101,21 @@ async function findOwner(deps: Deps, request: FastifyRequest, now: Date): Promis
   const token = await verifyAccessToken(deps, presented, now);
   if (!token) throw refuse({ check: 'access_token', received: describePresented(presented, now) });
   const { client_id, sub } = token;
-  const key = client_id === BUILT_IN_CLIENT ? readHandle(presented) : undefined;
-  const signIn = key && (await accessTokens.find(deps.db, key));
-  if (!signIn || signIn.sid === null || signIn.auth_time === null) {
-    const expected = 'a token of POST /login';
+  const signIn = client_id === BUILT_IN_CLIENT ? await byLogin(deps, presented) : await byGrant(deps, token, now);
+  if (!signIn) {
+    const expected = `a token of POST /login, or one with resource=${accountApiOf(deps.config.ISSUER)} alone`;
     throw refuse({ check: 'access_token_audience', expected, received: listOf(token.aud), client_id, sub });
+  }
+  // RFC 6750 §3.1.
+  if (client_id !== BUILT_IN_CLIENT && !token.scope.includes(ACCOUNT_SCOPE)) {
+    const detail = `the access token lacks ${ACCOUNT_SCOPE}`;
+    const why = { check: 'access_token_scope', expected: ACCOUNT_SCOPE, received: listOf(token.scope), client_id, sub };
+    throw new Challenged(
+      'forbidden',
+      detail,
+      { error: 'insufficient_scope', scope: ACCOUNT_SCOPE },
+      why as Explanation,
+    );
   }
   const [user, second_factors] = await Promise.all([
     users.find(deps.db, sub),
@@ -93,6 +126,31 @@ async function findOwner(deps: Deps, request: FastifyRequest, now: Date): Promis
     const received = 'the token of an account that is disabled, or waits to be erased';
     throw refuse({ check: 'access_token', received, client_id, sub });
   }
-  const { sid, auth_time, amr } = signIn;
-  return { user, sub, client_id, sid, auth_time, amr: amr ?? [], second_factors };
+  return { user, sub, client_id, ...signIn, second_factors };
+}
+
+type SignIn = Pick<Owner, 'sid' | 'auth_time' | 'amr' | 'grant_id' | 'trusted' | 'signed_in'>;
+
+/** What a token of POST /login stands on: it lives as long as its session. */
+async function byLogin({ db }: Pick<Deps, 'db'>, presented: string): Promise<SignIn | undefined> {
+  const key = readHandle(presented);
+  const row = key && (await accessTokens.find(db, key));
+  if (!row || row.sid === null || row.auth_time === null) return undefined;
+  const { sid, auth_time, amr } = row;
+  return { sid, auth_time, amr: amr ?? [], trusted: true, signed_in: true };
+}
+
+/** What the token of an application stands on, which is for this API alone: one that others are sent too would let each act here. */
+async function byGrant(
+  { config, db, directory }: Deps,
+  { client_id, gid, aud }: PresentedToken,
+  now: Date,
+): Promise<SignIn | undefined> {
+  if (gid === undefined || !isAccountApi(aud, config.ISSUER)) return undefined;
+  const [grant, client] = await Promise.all([grants.find(db, gid), directory.client(client_id)]);
+  if (!grant || !client) return undefined;
+  const { sid, auth_time, amr } = grant;
+  const session = await sessions.find(db, sid);
+  const signed_in = session !== undefined && session.ended_at === null && session.expires_at > now;
+  return { grant_id: gid, sid, auth_time, amr, signed_in, trusted: client.skip_consent };
 }

@@ -14,6 +14,7 @@ export const scopeSentences = catalogue(
     groups: 'See the groups you belong to',
     roles: 'See the roles you have',
     offline_access: 'Keep this access when you are signed out',
+    account: 'See and change your account here: profile, sessions and connected applications',
   },
   {
     de: {
@@ -25,6 +26,7 @@ export const scopeSentences = catalogue(
       groups: 'Sehen, zu welchen Gruppen Sie gehören',
       roles: 'Sehen, welche Rollen Sie haben',
       offline_access: 'Diesen Zugriff behalten, wenn Sie abgemeldet sind',
+      account: 'Ihr Konto hier sehen und ändern: Profil, Sitzungen und verbundene Anwendungen',
     },
     fr: {
       openid: 'Savoir qui vous êtes dans ce service',
@@ -35,6 +37,7 @@ export const scopeSentences = catalogue(
       groups: 'Voir les groupes dont vous faites partie',
       roles: 'Voir les rôles que vous avez',
       offline_access: 'Garder cet accès quand vous êtes déconnecté',
+      account: 'Voir et modifier votre compte ici : profil, sessions et applications connectées',
     },
     es: {
       openid: 'Saber quién es usted en este servicio',
@@ -45,6 +48,7 @@ export const scopeSentences = catalogue(
       groups: 'Ver los grupos a los que pertenece',
       roles: 'Ver las funciones que tiene',
       offline_access: 'Mantener este acceso cuando haya cerrado la sesión',
+      account: 'Ver y cambiar su cuenta aquí: perfil, sesiones y aplicaciones conectadas',
     },
     pt: {
       openid: 'Saber quem você é neste serviço',
@@ -55,6 +59,7 @@ export const scopeSentences = catalogue(
       groups: 'Ver os grupos aos quais você pertence',
       roles: 'Ver as funções que você tem',
       offline_access: 'Manter este acesso depois que você sair',
+      account: 'Ver e alterar a sua conta aqui: perfil, sessões e aplicações ligadas',
     },
     pl: {
       openid: 'Wiedza o tym, kim jesteś w tym serwisie',
@@ -65,6 +70,7 @@ export const scopeSentences = catalogue(
       groups: 'Wgląd w grupy, do których należysz',
       roles: 'Wgląd w Twoje role',
       offline_access: 'Zachowanie tego dostępu po Twoim wylogowaniu',
+      account: 'Wgląd w Twoje konto tutaj i jego zmiany: profil, sesje i połączone aplikacje',
     },
     ja: {
       openid: 'このサービスでのあなたの識別',
@@ -75,6 +81,7 @@ export const scopeSentences = catalogue(
       groups: '所属グループの表示',
       roles: '役割の表示',
       offline_access: 'ログアウト後もこのアクセスを維持',
+      account: 'ここでのアカウント（プロフィール、セッション、連携アプリ）の閲覧と変更',
     },
     'zh-Hans': {
       openid: '知道您在此服务中是谁',
@@ -85,6 +92,7 @@ export const scopeSentences = catalogue(
       groups: '查看您所属的群组',
       roles: '查看您拥有的角色',
       offline_access: '在您退出后保留此访问权限',
+      account: '查看并更改您在此处的帐户：个人资料、会话和已连接的应用',
     },
     ar: {
       openid: 'معرفة من أنت في هذه الخدمة',
@@ -95,6 +103,7 @@ export const scopeSentences = catalogue(
       groups: 'الاطلاع على المجموعات التي تنتمي إليها',
       roles: 'الاطلاع على أدوارك',
       offline_access: 'الاحتفاظ بهذا الوصول بعد تسجيل خروجك',
+      account: 'الاطلاع على حسابك هنا وتغييره: الملف الشخصي والجلسات والتطبيقات المرتبطة',
     },
   },
 );

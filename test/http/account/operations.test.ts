@@ -1,5 +1,5 @@
 /** The account API: everything in its table, and who is refused. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operations } from '../../../src/http/account/operations.ts';
 import { describeAccountApi, statusOf } from '../../../src/http/account/describe.ts';
 import * as passkeys from '../../../src/store/passkeys.ts';
@@ -7,15 +7,19 @@ import { transact } from '../../../src/store/postgres/db.ts';
 import * as users from '../../../src/store/users.ts';
 import type { User } from '../../../src/store/users.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
+import { decode } from '../../support/oauth.ts';
 import {
   aClient,
   aService,
   aUser,
+  authorizationUrl,
+  aVerifier,
   credentials,
   PASSWORD,
   postForm,
   signIn,
   someTokens,
+  type AClient,
 } from '../../support/fixtures.ts';
 import { codeOf, withTotp } from '../../support/second-factor.ts';
 
@@ -231,6 +235,105 @@ test('the table does what the pages do, and answers what its description says', 
     [expect.anything()],
     { items: [expect.not.objectContaining(page.items[0]!)], next: expect.anything() },
   ]);
+});
+
+describe('RFC 8707 §2: an application comes by a token for this API alone, with the scope account', () => {
+  const API = 'https://id.example.test/account/api';
+  const scope = 'openid account offline_access';
+  let client: AClient;
+  beforeAll(async () => {
+    client = await aClient(at, { scope });
+  });
+  const tokenOf = async (user: User, more: { client?: AClient; parameters?: Record<string, string> } = {}) => {
+    const given = { client, user, parameters: { scope, resource: API }, ...more };
+    return (await someTokens(at, given)).tokens;
+  };
+  const get = (path: string, token: string, headers = {}) => send({ method: 'GET', path, token, headers });
+
+  test('it does what people let it, and what decides who comes to the account only if an operator vouches for it', async () => {
+    const user = await aUser(at);
+    const { access_token: token } = await tokenOf(user);
+    expect((await get('/', token)).json()).toMatchObject({
+      sub: user.sub,
+      signed_in: { client_id: client.client_id, amr: ['pwd'] },
+    });
+    const elsewhere = await signIn(at, user);
+    const others = await send({ method: 'POST', path: '/sessions/end-others', token });
+    expect([others.statusCode, others.json()]).toMatchObject([200, { sessions_ended: 1 }]);
+    expect((await elsewhere.get('/account')).statusCode).toBe(302);
+    expect((await get('/', token)).statusCode).toBe(200);
+    const refused: string[] = [];
+    for (const { name, method, path, body, trusted } of requests) {
+      if (!trusted) continue;
+      expect((await send({ method, path, token, body })).statusCode, name).toBe(403);
+      refused.push(name);
+    }
+    expect(refused).toContain('password_set');
+    const trusted = await tokenOf(user, { client: await aClient(at, { scope, skip_consent: true }) });
+    expect((await get('/data', trusted.access_token)).statusCode).toBe(200);
+    at.clock.advance(301);
+    const stale = await get('/data', trusted.access_token);
+    expect(stale.headers['www-authenticate']).toContain('error="insufficient_user_authentication"');
+    expect((await get('/', trusted.access_token)).statusCode).toBe(200);
+  });
+
+  test('RFC 9068 §4: any other token is refused, and so is one whose access was taken back', async () => {
+    const user = await aUser(at);
+    const good = (await tokenOf(user)).access_token;
+    const forged = (claims: object) =>
+      at.deps.keys.sign({ ...decode(good).payload, ...claims }, { typ: 'at+jwt', alg: 'RS256' }, at.clock.now());
+    const elsewhere = await tokenOf(user, { parameters: { scope } });
+    expect(decode(elsewhere.access_token).payload['scope']).not.toContain('account');
+    for (const [token, status] of [
+      [elsewhere.access_token, 401],
+      [await forged({ aud: [API, 'https://id.example.test'] }), 401],
+      [await forged({ scope: 'openid' }), 403],
+    ] as const)
+      expect((await get('/', token)).statusCode).toBe(status);
+    // Its session is over, and so is what wants a sign-in; what was granted for longer goes on.
+    await at.deps.db.updateTable('sessions').set({ ended_at: at.clock.now() }).where('sub', '=', user.sub).execute();
+    expect((await get('/', good)).statusCode).toBe(200);
+    expect((await send({ method: 'POST', path: '/sessions/end-others', token: good })).statusCode).toBe(401);
+    const gone = await send({ method: 'DELETE', path: `/applications/${client.client_id}`, token: good });
+    expect([gone.statusCode, (await get('/', good)).statusCode]).toEqual([204, 401]);
+    const machine = await aService(at, { scope: 'jobs:read account' });
+    const fields = { grant_type: 'client_credentials', ...credentials(machine), scope: 'account', resource: API };
+    expect((await postForm(at, '/token', fields)).json()).toMatchObject({ error: 'invalid_scope' });
+  });
+
+  test('pages of its own origins may call it, without cookies', async () => {
+    const { access_token: token } = await tokenOf(await aUser(at));
+    for (const [origin, allowed] of [
+      ['https://app.example.test', 'https://app.example.test'],
+      ['https://evil.example.test', undefined],
+    ] as const) {
+      const answer = await get('/', token, { origin });
+      expect([answer.headers['access-control-allow-origin'], answer.headers['vary']]).toEqual([allowed, 'Origin']);
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+    }
+    const refused = await get('/data', token, { origin: 'https://app.example.test' });
+    expect(refused.headers['access-control-expose-headers']).toContain('www-authenticate');
+    for (const [path, methods] of Map.groupBy(operations, (each) => each.path)) {
+      const preflight = await send({ method: 'OPTIONS', path });
+      expect(preflight.headers['access-control-allow-methods'], path).toBe(
+        methods.map((each) => each.method).join(', '),
+      );
+      expect(preflight.headers['access-control-allow-headers'], path).toContain('authorization');
+    }
+  });
+
+  test('the consent page says what it may do, in words', async () => {
+    const browser = await signIn(at, await aUser(at));
+    const url = authorizationUrl(browser.issuer, client, {
+      scope,
+      resource: API,
+      code_challenge: aVerifier().code_challenge,
+      code_challenge_method: 'S256',
+    });
+    const page = await browser.get((await browser.get(url)).headers.location!);
+    const shown = page.headers.location === undefined ? page : await browser.get(page.headers.location);
+    expect(shown.body).toContain('See and change your account here: profile, sessions and connected applications');
+  });
 });
 
 test('a password is changed by the present one, unless the new one is no good', async () => {
