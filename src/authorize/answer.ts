@@ -126,7 +126,10 @@ export async function claimAnswer(
   return pushed === null || pushedRequests.use(db, pushed, now);
 }
 
-/** Writes grant and code, and returns their answer. Undefined when just now the session ended, the client changed, or the request was answered. */
+/**
+ * Writes grant and code, and returns the answer that brings it. Undefined when just now the session ended, the client changed, or the
+ * request was answered.
+ */
 async function issueCode(
   deps: Needs,
   { request, client, contexts, now }: Situation<AuthorizationRequest>,

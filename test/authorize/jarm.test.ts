@@ -1,9 +1,11 @@
 /** Answers in a JWT (JARM): what is in them, who can read them, and that nobody gets anything else who asked for one. */
+import fc from 'fast-check';
 import * as jose from 'jose';
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setClientDisabled } from '../../src/clients/disabling.ts';
 import type { ClientMetadataInput } from '../../src/protocol/client-metadata.ts';
+import { algsInUse } from '../../src/store/keys.ts';
 import { transact } from '../../src/store/postgres/db.ts';
 import type { User } from '../../src/store/users.ts';
 import { testApp, type TestApp } from '../support/app.ts';
@@ -407,6 +409,8 @@ describe('what changes between request and answer', () => {
     const here = await signIn(at, user);
     const consent = await open(here, of, { response_mode: 'jwt' });
     await asOfBefore(at, of, { authorization_signed_response_alg: 'PS256' });
+    // Its key is kept as long as somebody is registered for it.
+    expect(await algsInUse(at.deps.db)).toContain('PS256');
     const before = await count('grants');
     expectErrorPage(await ask(of));
     expectErrorPage(await ask(of, { scope: 'nothing', response_mode: 'form_post.jwt' }));
@@ -419,6 +423,44 @@ describe('what changes between request and answer', () => {
     expect(answerTo(of, await ask(of, { response_mode: undefined, prompt: 'none' }))).toMatchObject({ iss: ISSUER });
     expect(await count('grants')).toBe(before);
   });
+});
+
+test('whatever stands in a request, nothing fails here, and who says jwt is answered in a JWT or by a page', async () => {
+  const redirect_uris = ['com.example.app:/cb'];
+  const clients = [
+    client,
+    await aClient(at, { skip_consent: true, response_modes: ['query'] }),
+    await aClient(at, { skip_consent: true, response_modes: ['form_post.jwt'] }),
+    await aPublicClient(at, { application_type: 'native', redirect_uris, response_modes: ['form_post.jwt'] }),
+    await secretive({ skip_consent: true, authorization_encrypted_response_alg: 'ECDH-ES' }),
+  ];
+  const mode = fc.oneof(
+    fc.constantFrom('jwt', 'query.jwt', 'form_post.jwt', 'fragment.jwt', '.jwt', 'JWT', 'query', 'form_post', ''),
+    fc.string({ unit: 'binary', maxLength: 20 }),
+  );
+  const odd = fc.string({ unit: fc.constantFrom(...'a.=&#?%"<>\u0000\r\n€', '\u{1F30D}', 'eyJhbGciOiJub25lIn0.e30.') });
+  const names = 'state prompt scope claims request request_uri nonce response_type client_id redirect_uri'.split(' ');
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...clients),
+      fc.array(mode, { maxLength: 3 }),
+      fc.array(fc.tuple(fc.constantFrom(...names), odd), { maxLength: 2 }),
+      fc.boolean(),
+      async (of, modes, others, byForm) => {
+        const url = new URL(authorizationUrl(ISSUER, of));
+        for (const response_mode of modes) url.searchParams.append('response_mode', response_mode);
+        for (const [name, value] of others) url.searchParams.append(name, value);
+        const answer = await (byForm ? crossSitePost(at, '/authorize', url.search.slice(1)) : browser.get(url.href));
+        // A key that cannot be had is answered 503, and is no failure of ours.
+        expect([200, 302, 303, 400, of === clients[4] ? 503 : 200]).toContain(answer.statusCode);
+        const { location = '' } = answer.headers;
+        const isAnswer = posted(answer) !== undefined || (location !== '' && !location.startsWith(ISSUER));
+        const saysJwt = modes.some((one) => one === 'jwt' || one.endsWith('.jwt'));
+        if (isAnswer && (saysJwt || of === clients[2] || of === clients[3])) responseIn(of, answer);
+      },
+    ),
+    { numRuns: 50 },
+  );
 });
 
 test('whoever asks for no JWT pays for none: no key is fetched, and a JWT wants no statement more', async () => {

@@ -137,6 +137,16 @@ test('form_post: the page posts nothing by itself', async () => {
   expect(response.headers['content-security-policy']).not.toContain('form-action');
 });
 
+test.each([
+  ['jwt', /href="https:\/\/evil\.example\.test\/callback\?response=[\w-]+\.[\w-]+\.[\w-]+"/],
+  ['form_post.jwt', /action="https:\/\/evil\.example\.test\/callback"[^>]*>\s*<input[^>]*name="response"/],
+])('JARM §2.3: %s: the way on brings nothing but the JWT', async (response_mode, way) => {
+  const { response } = await open(browser, client, { response_mode, scope: 'nothing' });
+  expectErrorPage(response, 'invalid_scope');
+  expect(response.body).toMatch(way);
+  expect(response.body).not.toMatch(/name="(error|state|iss)"|[?&;](error|state|iss)=/);
+});
+
 test('RFC 8252 §7.1: a native application is named by its scheme', async () => {
   const native = await aStranger({
     redirect_uris: ['com.evil.app:/cb'],

@@ -23,6 +23,7 @@ const ways: Readonly<Record<string, () => Promise<LightMyRequestResponse>>> = {
   error: () => stranger.get('/authorize'),
   'not found': () => stranger.get('/nowhere'),
   'form post': () => page(open(browser, skipping, { response_mode: 'form_post' })),
+  'form post of a JWT': () => page(open(browser, skipping, { response_mode: 'form_post.jwt' })),
   'own sign-in': () => stranger.get('/login'),
   registration: () => stranger.get('/signup'),
   'stale link': () => stranger.get('/verify/none'),
