@@ -13,6 +13,7 @@ import {
   aClient,
   aDevice,
   anAuthorizationCode,
+  asOfBefore,
   aPublicClient,
   aService,
   aUser,
@@ -269,6 +270,28 @@ const REFUSALS: Record<string, [refuse: () => Answer, explained: Explained]> = {
   'another response_mode': [
     () => ask({ response_mode: 'fragment' }),
     { check: 'response_mode', expected: /form_post/, received: 'fragment' },
+  ],
+  'an answer in a JWT that this server has no key for': [
+    async () => {
+      const client = await aClient(at);
+      await asOfBefore(at, client, { authorization_signed_response_alg: 'PS256' });
+      return ask({ response_mode: 'jwt' }, client);
+    },
+    { check: 'response_mode', expected: 'authorization_signed_response_alg of RS256 ES256', received: 'PS256' },
+  ],
+  'an answer in a JWT for a client without a key to encrypt to': [
+    async () => {
+      const client = await aClient(at);
+      const [alg, enc] = ['RSA-OAEP-256', 'A256GCM'] as const;
+      const columns = { authorization_encrypted_response_alg: alg, authorization_encrypted_response_enc: enc };
+      await asOfBefore(at, client, columns);
+      return ask({ response_mode: 'jwt', prompt: 'none' }, client);
+    },
+    {
+      check: 'response_mode',
+      expected: 'a key for RSA-OAEP-256 in jwks, or at jwks_uri',
+      received: 'none that can be had now',
+    },
   ],
   'no PKCE where it has to be': [() => ask({}, spa), { check: 'pkce', expected: 'code_challenge', received: 'none' }],
   'PKCE with plain': [
