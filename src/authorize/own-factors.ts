@@ -3,9 +3,12 @@ import type { Deps } from '../deps.ts';
 import type { Requester } from '../events/index.ts';
 import { levelOf } from '../protocol/acr.ts';
 import { invalidRequest } from '../protocol/error.ts';
+import { keyMethod } from '../protocol/webauthn.ts';
 import { elevateSession, UsedBefore, type LiveSession } from '../sessions/index.ts';
 import type { Trx } from '../store/postgres/db.ts';
-import { addTotp, removeFactor, renewCodes, type NewTotp } from '../users/enrolment.ts';
+import * as users from '../store/users.ts';
+import { addTotp, firstCodes, removeFactor, renewCodes, type NewTotp } from '../users/enrolment.ts';
+import { keepNewPasskey, verifyNewPasskey, type Creation } from '../users/passkeys.ts';
 import { withSecond, type FactorName } from '../users/factors/index.ts';
 import { changeIn, holdStanding, type Standing } from './standing.ts';
 
@@ -44,6 +47,40 @@ export async function setUpTotp(
   } catch (error) {
     if (!(error instanceof UsedBefore)) throw error;
     throw invalidRequest('an authenticator app is set up already', { check: 'second_factor', sub: session.sub });
+  }
+}
+
+/**
+ * Makes a passkey the second factor of somebody who has none, on the way: it was shown as it was made. Recovery codes come with it, since
+ * it is owed from then on. @throws OAuthError as `createPasskey`; access_denied when the session ended meanwhile, invalid_request when the
+ * person has a second factor by now, which this session did not show
+ */
+export async function setUpPasskey(
+  deps: Needs,
+  session: LiveSession,
+  creation: Omit<Creation, 'hold'>,
+  { browser, via }: { browser: string; via: string },
+  by: Requester,
+): Promise<SetUp> {
+  const now = deps.clock();
+  const verified = await verifyNewPasskey(deps, creation, now);
+  const amr = withSecond(session.amr, [keyMethod(verified.made)]);
+  // Whoever has a second factor by now owes that one, and this session did not show it.
+  const hold = (trx: Trx): Promise<unknown> => holdStanding(trx, deps, session, { fresh: false }, now);
+  let codes: string[] | undefined;
+  const claim = async (trx: Trx): Promise<boolean> => {
+    if ((await users.secondFactorsOfPerson(trx, session.sub)).length > 0) return false;
+    await keepNewPasskey(trx, deps, creation, verified, by, now);
+    codes = await firstCodes(trx, deps, session.sub, by, now);
+    return true;
+  };
+  try {
+    const elevation = { amr, acr: levelOf(amr), via, hold, claim };
+    const { handle } = await elevateSession(deps, session, elevation, browser, by, now);
+    return { handle, codes };
+  } catch (error) {
+    if (!(error instanceof UsedBefore)) throw error;
+    throw invalidRequest('a second factor is set up already', { check: 'second_factor', sub: session.sub });
   }
 }
 

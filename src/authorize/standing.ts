@@ -17,6 +17,8 @@ export interface Standing {
   sid: string;
   auth_time: Date;
   amr: readonly string[];
+  /** False where nobody says when the sign-in was (sessions.ts): then it is never fresh. */
+  vouched?: boolean;
   /** The grant of an application's access token: it has to live as well. */
   grant_id?: string | undefined;
 }

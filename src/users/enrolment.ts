@@ -93,8 +93,19 @@ export async function addTotp(
   const ended = await sessions.endTokensByOneFactor(trx, sub, now);
   await record(trx, { event: 'factor_added', sub, detail: { factor: 'totp', sessions_ended: ended.length } }, by, now);
   await postNotice(trx, deps, { sub, notice: 'authenticator_added' }, now);
+  return { codes: await firstCodes(trx, deps, sub, by, now) };
+}
+
+/** Recovery codes for who has just set up their first second factor: undefined where some are left. The account's row is held. */
+export async function firstCodes(
+  trx: Trx,
+  deps: Needs,
+  sub: string,
+  by: Requester,
+  now: Date,
+): Promise<string[] | undefined> {
   const left = (await recoveryCodes.count(trx, sub))?.left ?? 0;
-  return { codes: left > 0 ? undefined : await drawNewCodes(trx, deps, sub, by, now) };
+  return left > 0 ? undefined : drawNewCodes(trx, deps, sub, by, now);
 }
 
 /** Draws ten recovery codes in place of those there were, and returns them: to be shown once. */

@@ -198,36 +198,62 @@ export interface Creation {
  */
 export async function createPasskey(
   deps: Omit<Needs, 'clock'>,
-  { sub, answer, challenge, name, hold }: Creation,
+  creation: Creation,
   by: Requester,
   now: Date,
 ): Promise<store.Passkey> {
+  const made = await verifyNewPasskey(deps, creation, now);
+  return transact(deps.db, async (trx) => {
+    if (!(await creation.hold(trx))) throw refusedPasskey('an account that is gone', creation.sub);
+    return keepNewPasskey(trx, deps, creation, made, by, now);
+  });
+}
+
+/** A new passkey that was verified, and the challenge it answered. */
+export interface NewPasskey {
+  made: Awaited<ReturnType<typeof verifyCreation>>;
+  answered: Answered;
+}
+
+/** Verifies all of a new passkey but whether it is the first answer to its challenge. @throws OAuthError */
+export async function verifyNewPasskey(
+  deps: Omit<Needs, 'clock'>,
+  { sub, answer, challenge }: Omit<Creation, 'hold'>,
+  now: Date,
+): Promise<NewPasskey> {
   const attestation = readAttestation(answer);
   if (!attestation) throw refusedPasskey('nothing that a browser sends of a new passkey', sub);
   const answered = readChallenge(deps, attestation.response.clientDataJSON, challenge, now);
-  const made = await verifyCreation(deps, attestation, answered);
-  return transact(deps.db, async (trx) => {
-    // One after the other, and none for an account that goes at this moment.
-    if (!(await hold(trx))) throw refusedPasskey('an account that is gone', sub);
-    await spendChallenge(trx, answered);
-    const present = await store.allOf(trx, sub);
-    if (present.length >= MAX_PASSKEYS) {
-      throw invalidRequest(`an account has at most ${MAX_PASSKEYS} passkeys`, { check: 'passkey', sub });
-    }
-    const passkey = {
-      ...made,
-      sub,
-      passkey_id: newId(deps.random, 9),
-      name: nameOf(name) || defaultName(made, present),
-      created_at: now,
-      last_used_at: null,
-    };
-    if (!(await store.insert(trx, passkey))) throw refusedPasskey('a credential that is registered already', sub);
-    const { passkey_id, aaguid } = passkey;
-    await record(trx, { event: 'passkey_created', sub, detail: { passkey_id, aaguid } }, by, now);
-    await postNotice(trx, deps, { sub, notice: 'passkey_added', name: passkey.name }, now);
-    return passkey;
-  });
+  return { made: await verifyCreation(deps, attestation, answered), answered };
+}
+
+/** Keeps a passkey that was verified, once for its challenge. The account is held, so one after the other. @throws OAuthError */
+export async function keepNewPasskey(
+  trx: Trx,
+  deps: Omit<Needs, 'clock' | 'db'>,
+  { sub, name }: Pick<Creation, 'sub' | 'name'>,
+  { made, answered }: NewPasskey,
+  by: Requester,
+  now: Date,
+): Promise<store.Passkey> {
+  await spendChallenge(trx, answered);
+  const present = await store.allOf(trx, sub);
+  if (present.length >= MAX_PASSKEYS) {
+    throw invalidRequest(`an account has at most ${MAX_PASSKEYS} passkeys`, { check: 'passkey', sub });
+  }
+  const passkey = {
+    ...made,
+    sub,
+    passkey_id: newId(deps.random, 9),
+    name: nameOf(name) || defaultName(made, present),
+    created_at: now,
+    last_used_at: null,
+  };
+  if (!(await store.insert(trx, passkey))) throw refusedPasskey('a credential that is registered already', sub);
+  const { passkey_id, aaguid } = passkey;
+  await record(trx, { event: 'passkey_created', sub, detail: { passkey_id, aaguid } }, by, now);
+  await postNotice(trx, deps, { sub, notice: 'passkey_added', name: passkey.name }, now);
+  return passkey;
 }
 
 /** A name as it is kept: one line, without what cannot be seen. */

@@ -4,7 +4,8 @@ import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, t
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
 import { codesToKeep, type CodesProps } from './recovery-codes.ts';
-import { passkeyButton, passkeyForm, usePasskeys } from './passkey.ts';
+import { passkeyCreation } from './account/passkeys.ts';
+import { createPasskeys, passkeyButton, passkeyForm, usePasskeys } from './passkey.ts';
 import { copyButtons, sendOnce } from './script.ts';
 import { authenticatorSentences } from './sentences/authenticator.ts';
 import { frameSentences } from './sentences/frame.ts';
@@ -47,7 +48,7 @@ export type SecondFactorPageProps = Common &
     | { shows: 'code'; recovery_url: string }
     | { shows: 'passkey'; recovery_url: string }
     | { shows: 'recovery'; code_url: string | undefined }
-    | { shows: 'setup'; setup: SetupProps }
+    | { shows: 'setup'; setup: SetupProps; create?: string | undefined }
     | { shows: 'confirm' }
     | { shows: 'codes'; codes: CodesProps; onward: string }
   );
@@ -67,6 +68,7 @@ export function secondFactorPage(props: SecondFactorPageProps): Html {
       sendOnce,
       ...(props.passkey === undefined ? [] : [usePasskeys]),
       ...(shows === 'setup' || shows === 'codes' ? [copyButtons] : []),
+      ...(shows === 'setup' && props.create !== undefined ? [createPasskeys] : []),
     ],
     body: html`
       ${problemSummary(frame, problem, fieldOf(props))} ${shows !== 'codes' && who(person, switchLink(props))}
@@ -119,13 +121,16 @@ function bodyOf(props: SecondFactorPageProps): Html {
     );
   }
   if (props.shows === 'setup') {
-    return form(
-      html`${setupSteps(frame, { ...props.setup, problem })}
+    const setup = form(
+      html`${setupSteps(frame, { ...props.setup, problem: props.problem === 'wrong_passkey' ? undefined : problem })}
         <div class="actions">
           <button class="button strong" id="otp-submit" name="action" value="setup">${submit}</button>
           ${ways(props)}
         </div>`,
     );
+    const { create } = props;
+    return html`${setup}
+    ${create !== undefined && passkeyCreation({ frame, action, form_token, options: create }, { named: false })}`;
   }
   if (props.shows === 'passkey') {
     return form(

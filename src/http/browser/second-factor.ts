@@ -5,13 +5,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { cancel, goOnWithout, signedIn, signInAgain } from '../../authorize/interaction.ts';
 import { isWish, owed } from '../../authorize/next-step.ts';
-import { setUpTotp } from '../../authorize/own-factors.ts';
+import { setUpPasskey, setUpTotp, type SetUp } from '../../authorize/own-factors.ts';
+import { readyForOffer } from '../../authorize/passkey-offer.ts';
 import { showSecondFactor } from '../../authorize/sign-in.ts';
 import { pages } from '../../protocol/endpoint.ts';
 import { OAuthError } from '../../protocol/error.ts';
 import { textOf, type Parameters } from '../../protocol/parameters.ts';
 import { isFresh, type LiveSession } from '../../sessions/index.ts';
 import { checkSetup, readSetup } from '../../users/enrolment.ts';
+import type { ChallengeBinding } from '../../users/factors/passkey.ts';
 import { areAsked, owedBy } from '../../users/factors/policy.ts';
 import { proofIn } from '../../users/second-factor.ts';
 import type { SetupProps } from '../../views/authenticator.ts';
@@ -167,6 +169,13 @@ const isRecovery = (request: FastifyRequest): boolean =>
 /** What a challenge of the page is bound to: where its form goes, in this browser. */
 const boundTo = ({ form, browser }: Place): readonly [page: string, browser: string] => [form.action, browser];
 
+/** What a new passkey of the page is bound to. */
+const newPasskeyOn = ({ form, browser, session }: Place): ChallengeBinding => [
+  'create',
+  browser,
+  `${form.action} ${session.sid}`,
+];
+
 /** The same page, for the other kind of code. */
 function urlFor({ form }: Place, kind: 'code' | 'recovery'): string {
   if (kind === 'code') return form.action;
@@ -215,7 +224,11 @@ async function show(
     if (recovery || !other) send({ shows: 'recovery', code_url: other ? urlFor(place, 'code') : undefined });
     else send({ shows: hasCode ? 'code' : 'passkey', recovery_url: urlFor(place, 'recovery'), passkey });
   } else if (!isFresh(session, now) && !setup) send({ shows: 'confirm' });
-  else send({ shows: 'setup', setup: setup ?? newSetup(context, session, now) });
+  else {
+    const ready = await readyForOffer(deps, session, newPasskeyOn(place));
+    const create = ready && JSON.stringify(ready.options);
+    send({ shows: 'setup', setup: setup ?? newSetup(context, session, now), create });
+  }
 }
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
@@ -270,12 +283,25 @@ async function takeSetup(
   const { deps } = context;
   const { session, browser, via } = place;
   const now = deps.clock();
-  const sealed = textOf(form, 'setup') ?? '';
-  const secret = readSetup(deps, session, sealed, now);
-  if (!secret) return again(NOTHING(session), 'too_late');
-  const totp = checkSetup(deps, session, secret, textOf(form, 'otp') ?? '', now);
-  if (!totp) return again(NOTHING(session), 'wrong_code', setupView(deps.config.ISSUER, session, secret, sealed));
-  const { handle, codes } = await setUpTotp(deps, session, totp, { browser, via, fresh: false }, requesterOf(request));
+  let done: SetUp;
+  if (textOf(form, 'action') === 'create') {
+    const answer = textOf(form, 'passkey');
+    const creation = { sub: session.sub, answer, challenge: newPasskeyOn(place), name: '' };
+    try {
+      done = await setUpPasskey(deps, session, creation, { browser, via }, requesterOf(request));
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.status >= 500) throw error;
+      return again(error, problemIn(error, false, true));
+    }
+  } else {
+    const sealed = textOf(form, 'setup') ?? '';
+    const secret = readSetup(deps, session, sealed, now);
+    if (!secret) return again(NOTHING(session), 'too_late');
+    const totp = checkSetup(deps, session, secret, textOf(form, 'otp') ?? '', now);
+    if (!totp) return again(NOTHING(session), 'wrong_code', setupView(deps.config.ISSUER, session, secret, sealed));
+    done = await setUpTotp(deps, session, totp, { browser, via, fresh: false }, requesterOf(request));
+  }
+  const { handle, codes } = done;
   keepElevated(context, request, reply, place, handle);
   if (!codes) return 'shown';
   const { form: own, client, switch_url, cancel, later, onward } = place;

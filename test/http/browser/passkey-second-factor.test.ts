@@ -2,10 +2,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { User } from '../../../src/store/users.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
-import type { Authenticator } from '../../support/authenticator.ts';
+import { Authenticator } from '../../support/authenticator.ts';
 import { aClient, aUser, signIn, TestBrowser, type AClient } from '../../support/fixtures.ts';
-import { answerTo, open, proceed, signInAt, stepOf, submit, titleOf, type At } from '../../support/pages.ts';
+import { answerTo, follow, open, proceed, signInAt, stepOf, submit, titleOf, type At } from '../../support/pages.ts';
 import { aPasskey, askedOn } from '../../support/passkeys.ts';
+import { codesOn } from '../../support/second-factor.ts';
 
 let at: TestApp;
 let strict: AClient;
@@ -114,4 +115,21 @@ test('of ten who finish one sign-in by one answer at once, one does', async () =
   );
   expect(answers.filter(({ statusCode }) => statusCode >= 500)).toEqual([]);
   expect((await shown()) - before).toBe(1);
+});
+
+test('who has none and needs one makes a passkey on the way, with recovery codes; one answer makes one', async () => {
+  const user = await aUser(at);
+  const browser = new TestBrowser(at);
+  const page = await signInAt(browser, await open(browser, strict), user);
+  const made = new Authenticator(browser.issuer);
+  const passkey = made.create(askedOn(page.response));
+  // An answer to the page of another person makes none.
+  const other = new TestBrowser(at);
+  const theirs = await signInAt(other, await open(other, strict), await aUser(at));
+  expect((await submit(other, theirs, { action: 'create', passkey })).statusCode).toBe(400);
+  const kept = await submit(browser, page, { action: 'create', passkey });
+  expect([kept.statusCode, codesOn(kept).length]).toEqual([200, 10]);
+  expect(await amrOf(user)).toMatchObject({ amr: ['pwd', expect.stringMatching(/wk$/), 'mfa'], acr: '2' });
+  const done = await follow(browser, await browser.get(page.url.replace('/second-factor', '')));
+  expect(answerTo(strict, done.response).code).toBeDefined();
 });

@@ -77,7 +77,7 @@ export function secondFactorSamples(frame: Frame) {
       problem: 'wrong_passkey',
     }),
     'second-factor-recovery-only': secondFactorPage({ ...common, shows: 'recovery', code_url: undefined }),
-    'second-factor-setup': secondFactorPage({ ...common, shows: 'setup', setup, later: true }),
+    'second-factor-setup': secondFactorPage({ ...common, shows: 'setup', setup, create: passkey, later: true }),
     'second-factor-confirm': secondFactorPage({ ...common, shows: 'confirm', client: null, cancel: false }),
     'second-factor-codes': secondFactorPage({
       ...common,
