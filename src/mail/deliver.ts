@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import { isMailable } from '../protocol/mailbox.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import * as mails from '../store/mails.ts';
+import * as themes from '../store/themes.ts';
 import { languageOf } from './language.ts';
 import { isMailShown, labelOf } from './outbox.ts';
 import { render, type Letter } from './render.ts';
@@ -47,9 +48,9 @@ export async function deliverMails(deps: Needs): Promise<number> {
 /** A mail that can be read, or why it cannot. */
 type Opened = { letter: Letter } | { problem: string; hopeless: boolean };
 
-/** Opens what a mail says and writes it out. Never throws. */
+/** Opens what a mail says and writes it out. Throws only where the database is away. */
 export async function openMail(
-  { config, secrets }: Pick<Needs, 'config' | 'secrets'>,
+  { config, db, secrets }: Pick<Needs, 'config' | 'db' | 'secrets'>,
   mail: mails.Mail,
 ): Promise<Opened> {
   const { template, sealed, mail_id, lang } = mail;
@@ -61,8 +62,10 @@ export async function openMail(
   } catch {
     return { problem: 'it was sealed under a key that is not in SECRET_KEYS', hopeless: true };
   }
+  // Outside: where the database is away, that is no fault of the template.
+  const product = (await themes.find(db, null))?.name ?? undefined;
   try {
-    return { letter: await render(config, template, languageOf(lang), props) };
+    return { letter: await render(config, template, languageOf(lang), { ...props, product }) };
   } catch (error) {
     return { problem: `its template: ${(error as Error).message}`, hopeless: false };
   }

@@ -52,7 +52,7 @@ function valuesOf({ ISSUER }: Where, template: TemplateName, lang: Language, pro
   const says = sentences[lang];
   const { why, stranger } = templates[template];
   const { code, url = template === 'notice' ? `${ISSUER}${pages.account}` : undefined, lifetime } = props;
-  const product = productName(ISSUER);
+  const product = headerText(props.product ?? '', 80) || new URL(ISSUER).host;
   const person = isName(props.person) ? shown(props.person) : undefined;
   const words: Values = {
     product,
@@ -91,9 +91,6 @@ function valuesOf({ ISSUER }: Where, template: TemplateName, lang: Language, pro
     why: say(why === 'account' ? says.why_account : says.why_asked),
   };
 }
-
-/** What the server calls itself. */
-const productName = (ISSUER: string): string => new URL(ISSUER).host;
 
 /** What people chose themselves is one short line: no paragraph that looks like ours. */
 const shown = (text: string | undefined): string | undefined =>

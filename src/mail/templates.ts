@@ -29,6 +29,8 @@ export const isTemplate = (name: string): name is TemplateName => Object.hasOwn(
 
 /** What a mail says beside the sentences of its kind. */
 export interface MailProps {
+  /** What the server calls itself, by its theme. */
+  product?: string | undefined;
   /** The person as they are addressed. */
   person?: string | undefined;
   /** How the account is called. */

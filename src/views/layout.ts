@@ -49,6 +49,9 @@ export function issuerName(issuer: string): string {
   return url === null ? plain(issuer) : url.host + url.pathname.replace(/\/$/, '');
 }
 
+/** What the service calls itself, by its theme; else where it is. */
+export const serviceName = (frame: Frame): string => plain(themeOf(frame).name ?? '') || issuerName(frame.issuer);
+
 const outward = (href: string | undefined, text: string, new_tab: string) =>
   href !== undefined &&
   html`<a href="${href}" target="_blank" rel="noopener noreferrer">${text}<span class="hush"> ${new_tab}</span></a>`;

@@ -2,7 +2,7 @@ import { listIn } from '../languages/intl.ts';
 import { named, namedClient, who, type ClientView, type PersonView } from './client.ts';
 import { hidden } from './form.ts';
 import { html, type Html } from './html.ts';
-import { issuerName, page, type Frame } from './layout.ts';
+import { page, serviceName, type Frame } from './layout.ts';
 import { logoutSentences } from './sentences/logout.ts';
 
 export type LogoutPageProps = {
@@ -22,7 +22,7 @@ export type LogoutPageProps = {
 export function logoutPage(props: LogoutPageProps): Html {
   const { frame, action, form_token, person, others = [], client, stays = false } = props;
   const t = logoutSentences(frame.lang);
-  const issuer = issuerName(frame.issuer);
+  const issuer = serviceName(frame);
   return page(frame, {
     title: t.title({ issuer }),
     heading: t.heading,

@@ -2,7 +2,7 @@ import { listIn } from '../languages/intl.ts';
 import { named, namedClient, type ClientView, type PersonView } from './client.ts';
 import { html, type Html } from './html.ts';
 import { onward } from './icons.ts';
-import { issuerName, page, type Frame } from './layout.ts';
+import { page, serviceName, type Frame } from './layout.ts';
 import { linkTo } from './link.ts';
 import { leaveAfterFrames } from './script.ts';
 import { frameSentences } from './sentences/frame.ts';
@@ -26,7 +26,7 @@ export type SignedOutPageProps = {
 export function signedOutPage(props: SignedOutPageProps): Html {
   const { frame, client, return_url, place, notified = [], frames = [], others = [] } = props;
   const t = logoutSentences(frame.lang);
-  const issuer = issuerName(frame.issuer);
+  const issuer = serviceName(frame);
   const back = return_url === undefined ? undefined : linkTo(return_url);
   const by_itself = back !== undefined && place === undefined;
   return page(frame, {

@@ -17,6 +17,7 @@ import { random } from '../../src/platform/random.ts';
 import { secondsAfter } from '../../src/protocol/numeric-date.ts';
 import { transact } from '../../src/store/postgres/db.ts';
 import * as mails from '../../src/store/mails.ts';
+import * as themes from '../../src/store/themes.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aUser } from '../support/fixtures.ts';
 import { anOperator } from '../support/operator.ts';
@@ -199,6 +200,26 @@ test('somebody who has no address is told nothing; others in their language', as
   expect(mail).toMatchObject({ sub, lang: 'de', template: 'notice' });
   const opened = await openMail(deps, mail!);
   expect(opened).toMatchObject({ letter: { subject: 'Ihr Passwort wurde geändert' } });
+});
+
+test('a mail calls the service by the name of its theme, where it has one', async () => {
+  const links = { policy_uri: null, tos_uri: null };
+  const logo = { logo: null, logo_hash: null, logo_media_type: null };
+  const plain = { client_id: null, color: null, color_dark: null, ...links, ...logo };
+  const put = (name: string | null) => transact(deps.db, (trx) => themes.put(trx, { ...plain, name }));
+  await post();
+  const [mail] = await rows();
+  const subject = async () => {
+    const opened = await openMail(deps, mail!);
+    return 'letter' in opened ? [opened.letter.subject, opened.letter.text.includes('at Example & Sons')] : opened;
+  };
+  await put('Example & Sons');
+  const named = await subject();
+  await put(null);
+  expect([named, await subject()]).toEqual([
+    ['Set a new password for Example & Sons', true],
+    ['Set a new password for id.example.test', false],
+  ]);
 });
 
 test('every mail can be written in every language, with nothing left to fill in', async () => {

@@ -239,6 +239,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
     'device-approved': deviceDonePage({ frame, outcome: 'approved' }),
     'device-denied': deviceDonePage({ frame, outcome: 'denied' }),
     'login-themed': loginPage({ ...login, frame: { ...frame, themes }, client: notes }),
+    'logout-themed': logoutPage({ ...form, frame: { ...frame, themes }, action: '/logout', hidden: {} }),
     error: errorPage(error),
     'error-dev': errorPage({
       ...error,
