@@ -161,6 +161,7 @@ async function giveCodes(
           registered_uri: REDIRECT_URI,
           registered_resources: [],
           code_challenge: CHALLENGE,
+          dpop_jkt: null,
           nonce: 'a nonce',
           expires_at: secondsAfter(now, CODE_TTL),
           session,

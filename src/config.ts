@@ -60,6 +60,8 @@ const environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   REQUIRE_PUSHED_AUTHORIZATION_REQUESTS: z.stringbool().default(false),
   REQUIRE_SIGNED_REQUEST_OBJECT: z.stringbool().default(false),
+  /** Must every DPoP proof hold a nonce of ours (RFC 9449 §8)? */
+  DPOP_NONCE: z.enum(['off', 'on']).default('off'),
   REQUIRE_PKCE: z.enum(['public', 'all']).default('public'),
   AUTHORIZATION_CODE_TTL: seconds(1, 600, 60),
   ACCESS_TOKEN_TTL: seconds(1, MAX_TOKEN_TTL, 600),

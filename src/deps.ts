@@ -11,6 +11,7 @@ import type { Mailer } from './platform/mailer.ts';
 import type { Metrics } from './platform/metrics.ts';
 import type { Outbound } from './platform/outbound.ts';
 import type { Tracing } from './platform/tracing.ts';
+import type { ProofKeys } from './tokens/proof-keys.ts';
 import type { Verdicts } from './tokens/verdicts.ts';
 import type { PasswordHasher } from './users/factors/password.ts';
 import type { UpstreamClients } from './users/upstream/client.ts';
@@ -39,6 +40,8 @@ export interface Deps {
   readonly tokenSizes: TokenSizes;
   /** Signatures of tokens that were found to be good. */
   readonly verdicts: Verdicts;
+  /** The keys of DPoP proofs. */
+  readonly proofKeys: ProofKeys;
   readonly passwords: PasswordHasher;
   /** The time now; a door reads it once per request. */
   readonly clock: () => Date;

@@ -163,6 +163,7 @@ async function issueCode(
       registered_uri: registeredAs(request.redirect_uri, client.redirect_uris, client.application_type) ?? null,
       registered_resources: withoutOwn(request.resource, config.ISSUER),
       code_challenge: request.code_challenge ?? null,
+      dpop_jkt: request.dpop_jkt ?? null,
       nonce: request.nonce ?? null,
       expires_at: secondsAfter(now, config.AUTHORIZATION_CODE_TTL),
       session,

@@ -12,6 +12,7 @@ import {
   type AuthorizationRequest,
 } from '../protocol/authorization-request.ts';
 import { narrowClaimsRequest, parseClaimsRequest } from '../protocol/claims-request.ts';
+import { isThumbprint } from '../protocol/confirmation.ts';
 import { DEVICE_GRANT, isPublic } from '../protocol/client.ts';
 import type { Check as CheckName } from '../protocol/check.ts';
 import { invalidRequest, invalidScope, OAuthError, unauthorizedClient } from '../protocol/error.ts';
@@ -68,6 +69,7 @@ export const checks = {
   response_type: { check: response_type, at: BY_BROWSER, again: true },
   response_mode: { check: response_mode, at: BY_BROWSER, again: true },
   pkce: { check: pkce, at: BY_BROWSER, again: true },
+  dpop_jkt: { check: dpop_jkt, at: BY_BROWSER },
   scope: { check: scope, at: EVERYWHERE, again: true },
   resource: { check: resource, at: EVERYWHERE, again: true },
   prompt: { check: prompt, at: BY_BROWSER },
@@ -202,6 +204,17 @@ function pkce({ get, client, deps }: CheckContext): Part {
   // RFC 9700 §2.1.1: a client without a secret has nothing else.
   const required = isPublic(client) || client.require_pkce || deps.config.REQUIRE_PKCE === 'all';
   return { code_challenge: parseChallenge(get('code_challenge'), get('code_challenge_method'), required) };
+}
+
+// RFC 9449 §10.
+function dpop_jkt({ get }: CheckContext): Part {
+  const dpop_jkt = get('dpop_jkt');
+  if (dpop_jkt !== undefined && !isThumbprint(dpop_jkt)) {
+    throw invalidRequest('dpop_jkt must be the SHA-256 thumbprint of a key', {
+      expected: '43 characters of base64url',
+    });
+  }
+  return { dpop_jkt };
 }
 
 async function scope({ get, client, deps, parameters }: CheckContext): Promise<Part> {

@@ -4,6 +4,7 @@ import { secondsAfter } from '../protocol/numeric-date.ts';
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
 import { textOf, type Parameters } from '../protocol/parameters.ts';
 import { kindOf } from '../protocol/redaction.ts';
+import type { Confirmation } from '../protocol/confirmation.ts';
 import type { Client } from '../store/clients.ts';
 import { bucketOf, handleFrom, readHandle, type HandleKey } from '../protocol/handle.ts';
 import * as pushedRequests from '../store/pushed-requests.ts';
@@ -22,20 +23,34 @@ export interface PushedResponse {
   expires_in: number;
 }
 
-/** Checks a request as /authorize would and keeps it. @throws OAuthError: there is no browser to send it by */
-export async function push(deps: Needs, client: Client, parameters: Parameters, now: Date): Promise<PushedResponse> {
+/**
+ * Checks a request as /authorize would and keeps it, for the key that the client proved to hold, where it did (RFC 9449 §10.1).
+ * @throws OAuthError: there is no browser to send it by
+ */
+export async function push(
+  deps: Needs,
+  client: Client,
+  parameters: Parameters,
+  cnf: Confirmation | null,
+  now: Date,
+): Promise<PushedResponse> {
   // §2.1: a reference inside a reference.
   if (parameters['request_uri'] !== undefined)
     throw invalidRequest('request_uri cannot be pushed', { check: 'pushed_request' });
   const request = await readRequest(deps, client, parameters, now, 'par');
   if (request instanceof RefusedAtTarget) throw request.refusal;
+  const { dpop_jkt = cnf?.jkt } = request;
+  if (cnf?.jkt !== undefined && dpop_jkt !== cnf.jkt) {
+    const detail = { check: 'dpop_jkt', expected: `dpop_jkt ${cnf.jkt}, or none`, received: dpop_jkt } as const;
+    throw invalidRequest('dpop_jkt is not the key of the DPoP proof', detail);
+  }
   // The row may live on once it is opened; its bucket has to hold that.
   const bucket = bucketOf(secondsAfter(now, PUSHED_TTL + INTERACTION_TTL));
   const { handle, ...key } = handleFrom(bucket, deps.random(32));
   await pushedRequests.insert(deps.db, {
     ...key,
     client_id: client.client_id,
-    request,
+    request: { ...request, dpop_jkt },
     created_at: now,
     expires_at: secondsAfter(now, PUSHED_TTL),
   });

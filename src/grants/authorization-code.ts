@@ -27,7 +27,7 @@ export const authorizationCode: PersonGrant<z.infer<typeof parameters>> = {
   owner: 'person',
   parameters,
   async read(context, sent) {
-    const { deps, client, rules, now } = context;
+    const { deps, client, cnf, rules, now } = context;
     const { redirect_uri } = sent;
     // RFC 7636 §4.6: the challenge that this verifier answers.
     const code_challenge = parseVerifier(sent.code_verifier) ?? null;
@@ -41,6 +41,7 @@ export const authorizationCode: PersonGrant<z.infer<typeof parameters>> = {
       code,
       client_id: client.client_id,
       proven: !isPublic(client),
+      cnf,
       redirect_uri,
       code_challenge,
       resource,

@@ -15,7 +15,7 @@ const parameters = z.object({
 export const clientCredentials: MachineGrant<z.infer<typeof parameters>> = {
   owner: 'machine',
   parameters,
-  async read({ deps, client, rules }, { scope: sentScope, resource: sentResource }) {
+  async read({ deps, client, cnf, rules }, { scope: sentScope, resource: sentResource }) {
     const requested = parseScope(sentScope);
     const open = scopeForMachine(requested, scopeOf(client), rules.scopes);
     const resource = parseResource(sentResource);
@@ -41,7 +41,7 @@ export const clientCredentials: MachineGrant<z.infer<typeof parameters>> = {
       throw invalidScope('the client is registered for no scope that it could have here', detail);
     }
     // A client's sub is its client_id; no person can have it (RFC 9700 §4.15).
-    return { client, sub: client.client_id, scope, resource, person: null };
+    return { client, sub: client.client_id, scope, resource, cnf, person: null };
   },
 };
 

@@ -21,7 +21,7 @@ export const deviceCode: PersonGrant<z.infer<typeof parameters>> = {
   owner: 'person',
   parameters,
   async read(context, { device_code, resource: sent }) {
-    const { deps, client, rules, now } = context;
+    const { deps, client, cnf, rules, now } = context;
     const resource = parseResource(sent);
     const device = readHandle(device_code);
     if (!device) throw refuse(deviceCodeRefusals.unknown, {}, kindOf(device_code));
@@ -31,6 +31,7 @@ export const deviceCode: PersonGrant<z.infer<typeof parameters>> = {
       device,
       client_id: client.client_id,
       proven: !isPublic(client),
+      cnf,
       resource,
       open_scopes: openScopes(context, resource),
       refresh_token,

@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { rowOf, type Requester } from '../events/index.ts';
+import type { Confirmation } from '../protocol/confirmation.ts';
 import type { Client } from '../store/clients.ts';
 import type { OAuthError } from '../protocol/error.ts';
 import { scopesOpenAt } from '../protocol/resource.ts';
@@ -17,13 +18,25 @@ import { membershipsAt, membershipsFor } from '../tokens/memberships.ts';
 
 export type GrantDeps = Pick<
   Deps,
-  'config' | 'db' | 'directory' | 'keys' | 'clientKeys' | 'random' | 'secrets' | 'log' | 'metrics' | 'tokenSizes'
+  | 'config'
+  | 'db'
+  | 'directory'
+  | 'keys'
+  | 'clientKeys'
+  | 'proofKeys'
+  | 'random'
+  | 'secrets'
+  | 'log'
+  | 'metrics'
+  | 'tokenSizes'
 >;
 
 /** Where a token request stands once the shared phases have passed. */
 export interface GrantContext {
   deps: GrantDeps;
   client: Client;
+  /** What the client holds, as it has proven: what is issued is bound to it. */
+  cnf: Confirmation | null;
   /** The scopes and resources there are: read before anything is spent. */
   rules: Rules;
   by: Requester;
@@ -90,7 +103,7 @@ export function openScopes(context: ClientAndRules, resource: readonly string[])
 
 /** The Authorization of a person's grant. */
 export function authorizationOf(
-  { client, rules }: ClientAndRules,
+  { client, cnf, rules }: Pick<GrantContext, 'client' | 'cnf' | 'rules'>,
   granted: grants.GrantedToPerson,
   narrowed: Pick<Authorization, 'scope' | 'resource' | 'refresh_token'> & { nonce: string | null },
 ): Authorization {
@@ -114,6 +127,7 @@ export function authorizationOf(
     sub,
     scope,
     resource,
+    cnf,
     person: {
       grant_id,
       granted: { scope: granted.scope, resource: granted.resource },

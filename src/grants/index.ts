@@ -13,7 +13,9 @@ import { listOf } from '../protocol/redaction.ts';
 import * as accessTokens from '../store/access-tokens.ts';
 import type { Client } from '../store/clients.ts';
 import type { Authorization } from '../tokens/authorization.ts';
+import type { ProvenRequest } from '../tokens/dpop.ts';
 import { sealFor } from '../tokens/encryption.ts';
+import { bindingOf } from '../tokens/holder.ts';
 import { issue, type TokenResponse } from '../tokens/issue.ts';
 import { rulesOf } from '../tokens/rules.ts';
 import { authorizationCode } from './authorization-code.ts';
@@ -31,7 +33,7 @@ export const grants = {
 } as const satisfies { [Name in GrantType]: Extract<Grant<unknown>, { owner: OwnerOf<Name> }> };
 
 /** A token request, as the door parsed it. */
-export interface TokenRequest extends PresentedCredentials {
+export interface TokenRequest extends PresentedCredentials, ProvenRequest {
   by: Requester;
   now: Date;
 }
@@ -56,7 +58,8 @@ export async function exchange(deps: GrantDeps & AuthenticateNeeds, request: Tok
   }
   const grant: Grant<unknown> = grants[grant_type];
   const parsed = parseParameters(grant.parameters, parameters);
-  const context = { deps, client, rules: await rulesOf(deps), by, now };
+  const cnf = await bindingOf(deps, client, request, now);
+  const context = { deps, client, cnf, rules: await rulesOf(deps), by, now };
   let issued: IssuedTokens;
   if (grant.owner === 'machine') {
     requireConfidential(client, grant_type);

@@ -26,7 +26,7 @@ export const refreshToken: PersonGrant<z.infer<typeof parameters>> = {
   owner: 'person',
   parameters,
   async read(context, { refresh_token, scope: sentScope, resource: sentResource }) {
-    const { deps, client, rules, now } = context;
+    const { deps, client, cnf, rules, now } = context;
     const scope = parseScope(sentScope);
     const resource = parseResource(sentResource);
     const key = readHandle(refresh_token);
@@ -43,6 +43,7 @@ export const refreshToken: PersonGrant<z.infer<typeof parameters>> = {
       token: key,
       client_id: client.client_id,
       proven: !isPublic(client),
+      cnf,
       scope,
       resource,
       open_scopes: openScopes(context, resource),

@@ -78,7 +78,7 @@ export function closedRefusal(
 
 /** What is known when a code gives nothing. */
 interface AboutCode {
-  request: Pick<Redemption, 'client_id' | 'redirect_uri' | 'resource' | 'open_scopes'> & {
+  request: Pick<Redemption, 'client_id' | 'redirect_uri' | 'cnf' | 'resource' | 'open_scopes'> & {
     /** Of these values only the kind and size are kept. */
     sent: { code: string; code_verifier?: string | undefined };
     /** The client's, today. */
@@ -155,6 +155,16 @@ export const codeRefusals = {
           : `a verifier of ${sent.code_verifier.length} characters for another challenge`,
     }),
   },
+  // RFC 9449 §10.
+  dpop_jkt: {
+    error: 'invalid_grant',
+    error_description: 'the code is bound to another DPoP key',
+    explain: ({ request, found }) => ({
+      check: 'code_dpop_jkt',
+      expected: `a proof by the key ${found.dpop_jkt}, which the authorization request named`,
+      received: request.cnf?.jkt === undefined ? 'no proof' : `a proof by ${request.cnf.jkt}`,
+    }),
+  },
   replay: usedBefore,
   repeated: usedBefore,
   expired: {
@@ -181,7 +191,7 @@ export const codeRefusals = {
 
 /** What is known when a refresh token gives nothing. */
 interface AboutToken {
-  request: Pick<Rotation, 'client_id' | 'scope' | 'resource' | 'open_scopes'> & {
+  request: Pick<Rotation, 'client_id' | 'cnf' | 'scope' | 'resource' | 'open_scopes'> & {
     /** Only its kind and size are kept. */
     refresh_token: string;
     now: Date;
@@ -218,6 +228,16 @@ export const refreshTokenRefusals = {
     error: 'invalid_grant',
     error_description: 'the refresh token is for a client that proves who it is',
     explain: unproven,
+  },
+  // RFC 9449 §5.
+  not_held: {
+    error: 'invalid_grant',
+    error_description: 'the refresh token is bound to another key',
+    explain: ({ request: { cnf } }) => ({
+      check: 'refresh_token_binding',
+      expected: 'a proof by the key that the token was given for',
+      received: cnf === null ? 'no proof' : `a proof by ${Object.values(cnf).join(' ')}`,
+    }),
   },
   scope: {
     error: 'invalid_scope',

@@ -4,13 +4,13 @@ import { Problem, problemOf } from '../admin/index.ts';
 import type { Deps } from '../deps.ts';
 import { logProblem } from '../events/index.ts';
 import type { Refusal } from '../events/refusals.ts';
-import { OAuthError, type Explanation } from '../protocol/error.ts';
+import { isAboutProof, OAuthError, type Explanation } from '../protocol/error.ts';
 import { isUnavailable } from '../store/postgres/db.ts';
-import { bearerChallenge, type Challenge } from './bearer.ts';
+import { challengeOf, giveNonce, type Challenge } from './bearer.ts';
 import { CONTENT_CODING } from './message.ts';
 import { keep } from './refusal.ts';
 
-type Needs = Pick<Deps, 'clock' | 'config' | 'directory' | 'log' | 'metrics' | 'refusals'>;
+type Needs = Pick<Deps, 'clock' | 'config' | 'directory' | 'log' | 'metrics' | 'refusals' | 'secrets'>;
 
 /** A refusal with what RFC 6750 §3 has to say in WWW-Authenticate. */
 export class Challenged extends Problem {
@@ -38,7 +38,9 @@ export function answerProblem(
   logProblem(deps, request.id, refusal, client_id);
   keep(deps, request, refusal, problem.status, client_id);
   if (problem instanceof Challenged) {
-    reply.header('www-authenticate', bearerChallenge(deps.config.ISSUER, problem.challenge));
+    const bound = problem.explanation.check === 'token_binding' || undefined;
+    reply.header('www-authenticate', challengeOf(deps.config.ISSUER, request, problem.challenge, { bound }));
+    if (problem.challenge.error === 'use_dpop_nonce') giveNonce(deps, reply);
   }
   if (problem.retry_after !== undefined) reply.header('retry-after', problem.retry_after);
   // What was not read of a body too large is not waited for.
@@ -66,6 +68,11 @@ function named(error: unknown): Problem {
   }
   if (error instanceof OAuthError && error.error === 'misdirected_request') {
     return new Problem('misdirected', error.error_description, error.explanation);
+  }
+  // Of an access token that its sender does not hold: tokens/holder.ts.
+  if (error instanceof OAuthError && (error.error === 'invalid_token' || isAboutProof(error.error))) {
+    const { error: code, error_description, explanation } = error;
+    return new Challenged('unauthorized', error_description, { error: code, error_description }, explanation);
   }
   const problem = problemOf(error);
   if (problem) return problem;

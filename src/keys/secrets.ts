@@ -25,6 +25,7 @@ type Purpose =
   | 'request'
   | 'session'
   | 'challenge'
+  | 'dpop-nonce'
   | 'code';
 
 export interface Secrets {
@@ -66,6 +67,7 @@ export function createSecrets(keys: readonly string[], random: Random): Secrets 
         session: derive('session'),
         code: derive('code'),
         challenge: derive('challenge'),
+        'dpop-nonce': derive('dpop-nonce'),
       } satisfies Record<Purpose, KeyObject>,
     };
   });

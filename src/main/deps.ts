@@ -22,6 +22,7 @@ import type { Connection } from '../store/postgres/db.ts';
 import { openDb } from '../store/postgres/open.ts';
 import { createProbe } from '../store/postgres/probe.ts';
 import { createTokenSizes } from '../tokens/size.ts';
+import { createProofKeys } from '../tokens/proof-keys.ts';
 import { createVerdicts } from '../tokens/verdicts.ts';
 import { loadArgon2 } from '../users/factors/argon2.ts';
 import { loadArgon2Threads } from '../users/factors/argon2-threads.ts';
@@ -94,6 +95,7 @@ export async function openDeps(config: Config, connection: Connection, options: 
     guesses: createGuesses(db),
     tokenSizes: createTokenSizes(config, log, () => performance.now()),
     verdicts: createVerdicts(),
+    proofKeys: createProofKeys(),
     passwords: createPasswordHasher(
       watched.metrics.queued,
       () => (config.mode === 'command' ? loadArgon2() : loadArgon2Threads(CONCURRENT)),

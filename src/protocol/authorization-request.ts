@@ -34,6 +34,8 @@ interface Requested {
   scope: string[];
   resource: string[];
   code_challenge?: string | undefined;
+  /** The key that the redemption of the code has to prove (RFC 9449 §10). */
+  dpop_jkt?: string | undefined;
   nonce?: string | undefined;
   prompt: Prompt[];
   /** Seconds. */

@@ -48,16 +48,26 @@ export const CHECKS = {
   interaction: 'RFC 6749 §4.1.1',
   forged_form: 'RFC 6749 §10.12',
 
+  // What tokens are bound to.
+  dpop_proof: 'RFC 9449 §4.3',
+  dpop_replay: 'RFC 9449 §11.1',
+  dpop_nonce: 'RFC 9449 §8',
+  dpop_required: 'RFC 9449 §5.2',
+  dpop_jkt: 'RFC 9449 §10',
+  token_binding: 'RFC 9449 §7.1',
+
   // Grants.
   grant_type: 'RFC 6749 §5.2',
   code: 'RFC 6749 §4.1.3',
   code_client: 'RFC 6749 §4.1.3',
   code_redirect_uri: 'RFC 6749 §4.1.3',
   code_verifier: 'RFC 7636 §4.6',
+  code_dpop_jkt: 'RFC 9449 §10',
   code_replay: 'RFC 6749 §4.1.2',
   code_expiry: 'RFC 6749 §4.1.2',
   refresh_token: 'RFC 6749 §6',
   refresh_token_client: 'RFC 6749 §6',
+  refresh_token_binding: 'RFC 9449 §5',
   refresh_token_reuse: 'RFC 9700 §4.14.2',
   refresh_token_expiry: 'RFC 6749 §6',
   authorization: 'RFC 6749 §5.2',

@@ -115,6 +115,10 @@ export const clientMetadataFields = z.strictObject({
   frontchannel_logout_session_required: z.boolean().default(false),
   /** Nobody comes to it by one factor alone. */
   require_second_factor: z.boolean().default(false),
+  /** RFC 9449 §5.2: it gets no bearer tokens. */
+  dpop_bound_access_tokens: z.boolean().default(false),
+  /** Its DPoP proofs hold a nonce of ours (RFC 9449 §8), whatever DPOP_NONCE says. */
+  require_dpop_nonce: z.boolean().default(false),
   require_pkce: z.boolean().default(false),
   require_pushed_authorization_requests: z.boolean().default(false),
   require_signed_request_object: z.boolean().default(false),
@@ -141,6 +145,7 @@ export const OPERATOR_ONLY = [
   'refresh_token_idle_ttl',
   'id_token_claims',
   'require_second_factor',
+  'require_dpop_nonce',
   'require_pkce',
   'skip_consent',
   'may_introspect',

@@ -31,6 +31,9 @@ const catalogue = {
   invalid_client_metadata: 400,
   invalid_software_statement: 400,
   unapproved_software_statement: 400,
+  // RFC 9449 §12.2
+  invalid_dpop_proof: 400,
+  use_dpop_nonce: 400,
   // RFC 8707 §2
   invalid_target: 400,
   // OpenID Connect Core §3.1.2.6
@@ -88,6 +91,7 @@ export class OAuthError extends Error {
   readonly retry_after: number | undefined;
   readonly scope: string | undefined;
   #explanation: Explanation;
+  #atResource = false;
 
   constructor(error: ErrorCode, error_description: string, detail: ErrorDetail = {}) {
     super(`${error}: ${error_description}`, 'cause' in detail ? { cause: detail.cause } : undefined);
@@ -98,6 +102,12 @@ export class OAuthError extends Error {
     this.scope = detail.scope;
     const { check, expected, received, client_id, sub } = detail;
     this.#explanation = { check, expected, received, client_id, sub };
+  }
+
+  /** Says that what is refused came with an access token: there a proof that does not prove is a 401 (RFC 9449 §7.1). */
+  atResource(): this {
+    this.#atResource = true;
+    return this;
   }
 
   get explanation(): Explanation {
@@ -118,9 +128,12 @@ export class OAuthError extends Error {
   }
 
   get status(): number {
-    return catalogue[this.error];
+    return this.#atResource && isAboutProof(this.error) ? 401 : catalogue[this.error];
   }
 }
+
+/** Is it about a DPoP proof (RFC 9449 §12.2)? */
+export const isAboutProof = (error: ErrorCode): boolean => error === 'invalid_dpop_proof' || error === 'use_dpop_nonce';
 
 /** RFC 6749 §5.2: %x20-21 / %x23-5B / %x5D-7E. Also keeps WWW-Authenticate's quoted-string well formed. */
 function describable(text: string): string {
@@ -145,6 +158,8 @@ export const unapprovedSoftwareStatement = refusal('unapproved_software_statemen
 export const invalidRequestUri = refusal('invalid_request_uri');
 export const invalidRequestObject = refusal('invalid_request_object');
 export const invalidTarget = refusal('invalid_target');
+export const invalidDpopProof = refusal('invalid_dpop_proof');
+export const useDpopNonce = refusal('use_dpop_nonce');
 export const invalidToken = refusal('invalid_token');
 export const insufficientScope = refusal('insufficient_scope');
 export const accessDenied = refusal('access_denied');

@@ -1,4 +1,5 @@
 /** Authorization codes: issued once, redeemed once. Each function is one statement, and what it returns is the verdict. */
+import { cnfColumn, type Confirmation } from '../protocol/confirmation.ts';
 import type { Nullable } from './postgres/columns.ts';
 import type { Db } from './postgres/db.ts';
 import { bucketOf, type HandleKey } from '../protocol/handle.ts';
@@ -25,6 +26,7 @@ export interface AuthorizationCodesTable {
   client_id: string;
   redirect_uri: string;
   code_challenge: Nullable<string>;
+  dpop_jkt: Nullable<string>;
   nonce: Nullable<string>;
   created_at: Date;
   expires_at: Date;
@@ -53,6 +55,8 @@ export interface NewCode {
   /** The resources of the grant, without the server itself and its admin API. */
   registered_resources: readonly string[];
   code_challenge: string | null;
+  /** The key that its redemption has to prove (RFC 9449 §10). */
+  dpop_jkt: string | null;
   nonce: string | null;
   expires_at: Date;
   /** The session that approves; it must still be live when the grant is written. */
@@ -133,10 +137,10 @@ export async function issue(
         and (${pushed === null}::boolean or exists (select from taken))
       returning expires_bucket, grant_id, client_id
     )
-    insert into authorization_codes (expires_bucket, hash, grant_id, client_id, redirect_uri, code_challenge, nonce,
-      created_at, expires_at)
+    insert into authorization_codes (expires_bucket, hash, grant_id, client_id, redirect_uri, code_challenge, dpop_jkt,
+      nonce, created_at, expires_at)
     select expires_bucket, ${code.hash}::bytea, grant_id, client_id, ${issued.redirect_uri}, ${issued.code_challenge}::text,
-      ${issued.nonce}::text, ${now}::timestamptz, ${issued.expires_at}::timestamptz
+      ${issued.dpop_jkt}::text, ${issued.nonce}::text, ${now}::timestamptz, ${issued.expires_at}::timestamptz
     from granted returning 1`,
     { table: 'sessions', row: session },
   );
@@ -150,6 +154,8 @@ export interface Redemption extends ClientProof {
   redirect_uri: string;
   /** The challenge that the presented verifier answers. */
   code_challenge: string | null;
+  /** What the client holds, as it has proven. */
+  cnf: Confirmation | null;
   resource: readonly string[];
   /** The scopes open to the client now at the resources asked for; the grant must hold one of them. */
   open_scopes: readonly string[];
@@ -167,6 +173,7 @@ export type GrantedByCode = GrantedToPerson & { nonce: string | null };
 const isRedeemable = (r: Redemption, now: Date): Prepared => prepared`
   c.client_id = ${r.client_id} and ${isForClient(r, CHALLENGED)} and c.redirect_uri = ${r.redirect_uri}
   and c.code_challenge is not distinct from ${r.code_challenge}::text
+  and (c.dpop_jkt is null or c.dpop_jkt = ${r.cnf?.jkt ?? null}::text)
   and c.used_at is null and c.expires_at > ${now} and ${isLive(now)} and ${r.resource}::text[] <@ g.resource
   and g.scope && ${r.open_scopes}::text[]`;
 
@@ -193,8 +200,8 @@ export async function redeem(db: Db, r: Redemption, spending: Spending, now: Dat
         and ${isRedeemable(r, now)} and ${meetsTerms(spending, NONCE)}
       returning c.nonce, g.expires_bucket, ${GRANTED}, ${PERSON}, m.memberships
     ), given as (
-      insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
-      select expires_bucket, ${r.refresh_token?.hash ?? null}::bytea, grant_id, ${now}::timestamptz,
+      insert into refresh_tokens (expires_bucket, hash, grant_id, cnf, created_at, expires_at)
+      select expires_bucket, ${r.refresh_token?.hash ?? null}::bytea, grant_id, ${cnfColumn(r.cnf)}::jsonb, ${now}::timestamptz,
         least(${r.refresh_token?.expires_at ?? null}::timestamptz, expires_at)
       from claimed where ${r.refresh_token !== null}::boolean
     )${writeAccessToken(spending)}
@@ -224,6 +231,7 @@ export type CodeRefusal =
   | 'unproven'
   | 'redirect_uri'
   | 'code_verifier'
+  | 'dpop_jkt'
   | 'replay'
   /** A replay so soon that its client may not have had the answer. */
   | 'repeated'
@@ -242,6 +250,7 @@ export interface FoundCode {
   sub: string;
   redirect_uri: string;
   has_challenge: boolean;
+  dpop_jkt: string | null;
   used_at: Date | null;
   expires_at: Date;
   revoked_at: Date | null;
@@ -259,11 +268,12 @@ export async function explain(db: Db, r: Redemption, now: Date): Promise<FoundCo
     db,
     prepared<FoundCode>`
     select c.grant_id, c.client_id, g.sub, c.redirect_uri, c.code_challenge is not null as has_challenge,
-      c.used_at, c.expires_at, g.revoked_at, g.revoked_for, g.scope, g.resource, case
+      c.dpop_jkt, c.used_at, c.expires_at, g.revoked_at, g.revoked_for, g.scope, g.resource, case
       when c.client_id <> ${r.client_id} then 'other_client'
       when not ${isForClient(r, CHALLENGED)} then 'unproven'
       when c.redirect_uri <> ${r.redirect_uri} then 'redirect_uri'
       when c.code_challenge is distinct from ${r.code_challenge}::text then 'code_verifier'
+      when c.dpop_jkt <> coalesce(${r.cnf?.jkt ?? null}::text, '') then 'dpop_jkt'
       when c.used_at > ${r.retried_after}::timestamptz then 'repeated'
       when c.used_at is not null then 'replay'
       when c.expires_at <= ${now} then 'expired'

@@ -1,5 +1,6 @@
 /** Device codes: waiting for a person's decision elsewhere, polled meanwhile, redeemed once. */
 import { sql, type Selectable } from 'kysely';
+import { cnfColumn, type Confirmation } from '../protocol/confirmation.ts';
 import { DEVICE_GRANT } from '../protocol/client.ts';
 import type { Nullable } from './postgres/columns.ts';
 import { uniqueViolation, type Db } from './postgres/db.ts';
@@ -141,6 +142,8 @@ export async function deny(db: Db, { expires_bucket, hash }: HandleKey, now: Dat
 export interface Poll extends ClientProof {
   device: HandleKey;
   client_id: string;
+  /** What the client holds, as it has proven. */
+  cnf: Confirmation | null;
   resource: readonly string[];
   /** The scopes open to the client now at the resources asked for; the grant must hold one of them. */
   open_scopes: readonly string[];
@@ -173,8 +176,8 @@ export async function redeem(db: Db, p: Poll, spending: Spending, now: Date): Pr
         and ${isRedeemable(p, now)} and ${meetsTerms(spending, NO_NONCE)}
       returning g.expires_bucket, ${GRANTED}, ${PERSON}, m.memberships
     ), given as (
-      insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
-      select expires_bucket, ${p.refresh_token?.hash ?? null}::bytea, grant_id, ${now}::timestamptz,
+      insert into refresh_tokens (expires_bucket, hash, grant_id, cnf, created_at, expires_at)
+      select expires_bucket, ${p.refresh_token?.hash ?? null}::bytea, grant_id, ${cnfColumn(p.cnf)}::jsonb, ${now}::timestamptz,
         least(${p.refresh_token?.expires_at ?? null}::timestamptz, expires_at)
       from claimed where ${p.refresh_token !== null}::boolean
     )${writeAccessToken(spending)}

@@ -1,6 +1,7 @@
 /** Refresh tokens: each used once; all of a grant end together. Each function is one statement, and what it returns is the verdict. */
 import type { Selectable } from 'kysely';
-import type { Nullable } from './postgres/columns.ts';
+import { cnfColumn, type Confirmation } from '../protocol/confirmation.ts';
+import type { Json, Nullable } from './postgres/columns.ts';
 import type { Db } from './postgres/db.ts';
 import { isForClient, meetsTerms, NO_NONCE, writeAccessToken, type ClientProof, type Spending } from './spending.ts';
 import { GRANTED_TO_PERSON, GRANTED, isLive, PERSON, type Grant, type GrantedToPerson } from './grants.ts';
@@ -17,6 +18,8 @@ export interface RefreshTokensTable {
   grant_id: string;
   created_at: Date;
   expires_at: Date;
+  /** What its holder had proven when it was given. */
+  cnf: Json<Nullable<Confirmation>>;
   used_at: Nullable<Date>;
   successor_hash: Nullable<Buffer>;
   retry_key: Nullable<string>;
@@ -27,6 +30,8 @@ export interface RefreshTokensTable {
 export interface Rotation extends ClientProof {
   token: HandleKey;
   client_id: string;
+  /** What the client holds, as it has proven. */
+  cnf: Confirmation | null;
   /** Narrowing: must lie within the grant. */
   scope: readonly string[];
   resource: readonly string[];
@@ -41,11 +46,18 @@ export interface Rotation extends ClientProof {
   retried_after: Date;
 }
 
+/**
+ * Does the sender hold what the token `t` is bound to (RFC 9449 §5, RFC 8705 §4)? A client that proves who it is may come with
+ * another key: nobody else can use its tokens.
+ */
+const isHeld = ({ proven, cnf }: Rotation): Prepared => prepared`
+  (${proven}::boolean or t.cnf is null or coalesce(t.cnf <@ ${cnfColumn(cnf)}::jsonb, false))`;
+
 /** Does a token `t` of a grant `g` match this request, and is it unused? */
 const isRotatable = (r: Rotation, now: Date): Prepared => prepared`
   t.used_at is null and t.expires_at > ${now}
   -- In words that no index has, like what a live grant is: the planner would read every grant of the client.
-  and g.client_id is not distinct from ${r.client_id} and ${isForClient(r)} and ${isLive(now)}
+  and g.client_id is not distinct from ${r.client_id} and ${isForClient(r)} and ${isHeld(r)} and ${isLive(now)}
   and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource
   and coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[]`;
 
@@ -69,8 +81,8 @@ export async function rotate(db: Db, r: Rotation, spending: Spending, now: Date)
         and ${isRotatable(r, now)} and ${meetsTerms(spending, NO_NONCE)}
       returning g.expires_bucket, ${GRANTED}, ${PERSON}, m.memberships
     ), given as (
-      insert into refresh_tokens (expires_bucket, hash, grant_id, created_at, expires_at)
-      select expires_bucket, ${r.successor.hash}::bytea, grant_id, ${now}::timestamptz,
+      insert into refresh_tokens (expires_bucket, hash, grant_id, cnf, created_at, expires_at)
+      select expires_bucket, ${r.successor.hash}::bytea, grant_id, ${cnfColumn(r.cnf)}::jsonb, ${now}::timestamptz,
         least(${r.successor.expires_at}::timestamptz, expires_at)
       from claimed
     )${writeAccessToken(spending)}
@@ -102,8 +114,8 @@ export interface Retried extends GrantedToPerson {
 }
 
 /**
- * The retry window: the same client presenting the immediately preceding token, whose successor nobody used yet, within
- * the window. Undefined in every other case. Changes nothing, and does not look at what is asked for: too wide a retry is a
+ * The retry window: the same client, with the same key, presenting the immediately preceding token, whose successor nobody
+ * used yet, within the window. Undefined in every other case. Changes nothing, and does not look at what is asked for: too wide a retry is a
  * mistake, not a reuse. It locks the token, so that it is answered only when the rotation itself is as safe as a write can
  * be: one whose commit was waited for in vain may be seen before a standby has it.
  */
@@ -118,7 +130,7 @@ export async function findRetry(db: Db, r: Rotation, now: Date): Promise<Retried
     join users u on u.sub = g.sub
     where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
       and t.used_at > ${r.retried_after} and t.retry_key is not null
-      and next.used_at is null and next.expires_at > ${now}
+      and next.cnf is not distinct from ${cnfColumn(r.cnf)}::jsonb and next.used_at is null and next.expires_at > ${now}
       and g.client_id = ${r.client_id} and ${isForClient(r)} and ${isLive(now)}
     for share of t`,
     { table: 'refresh_tokens', row: r.token },
@@ -131,6 +143,7 @@ export type RefreshRefusal =
   | 'unknown'
   | 'other_client'
   | 'unproven'
+  | 'not_held'
   | 'scope'
   | 'other_scope'
   | 'resource'
@@ -166,6 +179,7 @@ export async function explain(db: Db, r: Rotation, now: Date): Promise<FoundToke
       g.revoked_at, g.revoked_for, g.scope, g.resource, case
       when g.client_id <> ${r.client_id} then 'other_client'
       when not ${isForClient(r)} then 'unproven'
+      when not ${isHeld(r)} then 'not_held'
       when g.revoked_at is not null and t.used_at > ${r.retried_after}::timestamptz then 'revoked'
       when t.used_at is not null then 'reuse'
       when g.revoked_at is not null then 'revoked'

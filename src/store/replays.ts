@@ -1,6 +1,8 @@
 /** Single-use identifiers made by others (a jti), each accepted once. */
 import type { Db } from './postgres/db.ts';
 import { bucketOf, sha256 } from '../protocol/handle.ts';
+import { write } from './postgres/pipeline.ts';
+import { prepared } from './postgres/prepared.ts';
 
 /** Each row is an identifier that was seen. */
 export interface ReplaysTable {
@@ -11,11 +13,13 @@ export interface ReplaysTable {
 
 /** Claims an identifier until `expires_at`. False when it was seen before: decided by the insert, not by a look first. */
 export async function claim(db: Db, identifier: string, expires_at: Date): Promise<boolean> {
-  const row = await db
-    .insertInto('replays')
-    .values({ expires_bucket: bucketOf(expires_at), hash: sha256(identifier), expires_at })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('expires_bucket')
-    .executeTakeFirst();
-  return row !== undefined;
+  const row = { expires_bucket: bucketOf(expires_at), hash: sha256(identifier) };
+  const rows = await write(
+    db,
+    prepared`
+      insert into replays (expires_bucket, hash, expires_at) values (${row.expires_bucket}, ${row.hash}, ${expires_at})
+      on conflict do nothing returning 1`,
+    { table: 'replays', row },
+  );
+  return rows.length > 0;
 }

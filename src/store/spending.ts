@@ -2,6 +2,7 @@
  * The terms on which a code, a refresh token or a device code is spent, and the opaque access token that the spending
  * statement writes.
  */
+import { cnfColumn } from '../protocol/confirmation.ts';
 import type { OpaqueToken } from './access-tokens.ts';
 import { prepared, type Prepared } from './postgres/prepared.ts';
 
@@ -65,9 +66,9 @@ const NOTHING = prepared``;
 
 const insertOf = (t: OpaqueToken): Prepared => prepared`, beside as (
       insert into access_tokens (expires_bucket, hash, jti, client_id, sub, scope, aud, grant_bucket, grant_id, sid,
-        auth_time, acr, amr, created_at, expires_at)
+        auth_time, acr, amr, cnf, created_at, expires_at)
       select ${t.expires_bucket}::int, ${t.hash}::bytea, ${t.jti}, ${t.client_id}, ${t.sub}, ${t.scope}::text[],
         ${t.aud}::text[], ${t.grant_bucket}::int, ${t.grant_id}, ${t.sid}, ${t.auth_time}::timestamptz, ${t.acr},
-        ${t.amr}::text[], ${t.created_at}::timestamptz, ${t.expires_at}::timestamptz
+        ${t.amr}::text[], ${cnfColumn(t.cnf)}::jsonb, ${t.created_at}::timestamptz, ${t.expires_at}::timestamptz
       from claimed
     )`;

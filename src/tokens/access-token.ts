@@ -27,7 +27,7 @@ export async function makeAccessToken(
   rules: Rules,
   now: Date,
 ): Promise<AccessToken> {
-  const { client, sub, resource, person } = authorization;
+  const { client, sub, resource, cnf, person } = authorization;
   // RFC 9068 §2.2.3. It is narrowed here, so that no grant can forget it.
   const scope = scopeAt(authorization.scope, resource, rules);
   const { format, ttl, typ, alg } = termsOf(deps, client, resource, rules);
@@ -52,6 +52,7 @@ export async function makeAccessToken(
       auth_time: person?.auth_time ?? null,
       acr: person?.acr ?? null,
       amr: person?.amr ?? null,
+      cnf,
       created_at: issued_at,
       expires_at,
     };
@@ -76,6 +77,7 @@ export async function makeAccessToken(
       acr: person.acr,
       amr: person.amr,
     }),
+    ...(cnf && { cnf }),
   };
   const header = { typ, alg: alg ?? deps.config.ACCESS_TOKEN_SIGNING_ALG };
   // RFC 9068 §4: every verifier supports RS256, so it signs until a newly configured algorithm's key is published everywhere.

@@ -1,5 +1,6 @@
 /** The authorization that a grant results in, whichever it was, and that tokens are made from. */
 import type { Claims } from '../protocol/claims.ts';
+import type { Confirmation } from '../protocol/confirmation.ts';
 import type { Client } from '../store/clients.ts';
 
 /** Who agreed, when and how they proved who they are. */
@@ -31,6 +32,8 @@ export interface Authorization {
   scope: string[];
   /** The resources this access token is for; empty means ourselves. */
   resource: string[];
+  /** What the access token is bound to; null makes it a bearer token. */
+  cnf: Confirmation | null;
   /** null when the client acts for itself. */
   person: PersonAuthorization | null;
   /** A new refresh token, written by the statement that spends what was presented. */

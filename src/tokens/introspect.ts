@@ -1,6 +1,7 @@
 /** Introspection (RFC 7662): what a token means, told only to whom it concerns. */
 import type { Deps } from '../deps.ts';
 import { isPublic } from '../protocol/client.ts';
+import { tokenTypeOf } from '../protocol/confirmation.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { formatScope, scopeOpenTo } from '../protocol/scope.ts';
 import { sectorOf, sectorOfGrant } from '../protocol/sector.ts';
@@ -75,6 +76,6 @@ async function describeAccessToken(deps: Needs, token: PresentedToken): Promise<
     ...claims,
     ...(scope.length > 0 && { scope: formatScope(scope) }),
     aud: aud.length === 1 ? aud[0] : aud,
-    token_type: 'Bearer',
+    token_type: tokenTypeOf(token.cnf),
   };
 }

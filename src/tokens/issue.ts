@@ -1,6 +1,7 @@
 /** Issues tokens: an Authorization in, a token response out. Whether to issue is decided before, by the grant. */
 import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
+import { tokenTypeOf, type TokenType } from '../protocol/confirmation.ts';
 import { secondsUntil } from '../protocol/numeric-date.ts';
 import { narrowScope } from '../protocol/resource.ts';
 import { formatScope, OPENID } from '../protocol/scope.ts';
@@ -16,7 +17,7 @@ import { termsOf } from './terms.ts';
 /** RFC 6749 §5.1, OpenID Connect Core §3.1.3.3. `scope` is always there (docs/specification.md): what this answer gives. */
 export interface TokenResponse {
   access_token: string;
-  token_type: 'Bearer';
+  token_type: TokenType;
   /** Seconds. */
   expires_in: number;
   scope: string;
@@ -49,11 +50,11 @@ export async function issue(
   { rules, seal }: Sealing & { rules: Rules },
   now: Date,
 ): Promise<Issued> {
-  const { scope, resource, person, refresh_token } = authorization;
+  const { scope, resource, cnf, person, refresh_token } = authorization;
   const { access_token, jti, expires_at, row } = await makeAccessToken(deps, authorization, rules, now);
   const response: TokenResponse = {
     access_token,
-    token_type: 'Bearer',
+    token_type: tokenTypeOf(cnf),
     expires_in: secondsUntil(expires_at, now),
     scope: formatScope(narrowScope(scope, resource, rules)),
   };

@@ -46,6 +46,7 @@ export async function makeLoginToken(
     client_id: BUILT_IN_CLIENT,
     scope,
     aud: [config.ISSUER],
+    cnf: null,
     grant_bucket: null,
     grant_id: null,
     auth_time: now,

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { PublishedKey } from '../keys/index.ts';
 import type { ClaimsRequest } from '../protocol/claims-request.ts';
+import { confirmation, type Confirmation } from '../protocol/confirmation.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
 import { parseScope } from '../protocol/scope.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
@@ -25,6 +26,8 @@ export interface PresentedToken {
   auth_time?: number | undefined;
   acr?: string | undefined;
   amr?: string[] | undefined;
+  /** What its holder has to prove; a bearer token has none. */
+  cnf?: Confirmation | undefined;
   /** The claims that were asked for by name, for userinfo alone. */
   requested_claims?: ClaimsRequest | null | undefined;
   /** The sector of its client's `sub`, as the grant noted it. */
@@ -46,6 +49,7 @@ const jwtClaims = z.object({
   auth_time: z.number().optional(),
   acr: z.string().optional(),
   amr: z.array(z.string()).optional(),
+  cnf: confirmation.optional(),
   groups: z.array(z.string()).optional(),
   roles: z.array(z.string()).optional(),
 });
@@ -128,6 +132,7 @@ export const tokenOf = (row: LiveToken): PresentedToken => ({
   auth_time: row.auth_time ? numericDate(row.auth_time) : undefined,
   acr: row.acr ?? undefined,
   amr: row.amr ?? undefined,
+  cnf: row.cnf ?? undefined,
   requested_claims: row.requested_claims,
   sector: row.granted?.sector,
 });

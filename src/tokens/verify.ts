@@ -8,14 +8,30 @@ import type { Client } from '../store/clients.ts';
 import * as grants from '../store/grants.ts';
 import { readHandle } from '../protocol/handle.ts';
 import { BUILT_IN_CLIENT, loginScope } from './login-token.ts';
+import { requireHolder, type Presentation } from './holder.ts';
 import { membershipsAt, membershipRules, opensMemberships } from './memberships.ts';
 import { isOfPerson, tokenOf, readAccessTokenJwt, type PresentedToken } from './presented-token.ts';
 import { openTo, rulesOf, type Rules } from './rules.ts';
 
 type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'verdicts'>;
+type NeedsOfHolders = Needs & Parameters<typeof requireHolder>[0];
 
 /**
- * Reads a token and judges it. Undefined when it is not ours, expired, revoked, or of a grant, session or client that has
+ * Reads the token of whoever wants to be let in by it: whoever presents it has to hold what it is bound to. Undefined as in
+ * `verifyAccessToken`. @throws OAuthError invalid_token, invalid_dpop_proof, use_dpop_nonce
+ */
+export async function verifyPresented(
+  deps: NeedsOfHolders,
+  presentation: Presentation,
+  now: Date,
+): Promise<PresentedToken | undefined> {
+  const token = await verifyAccessToken(deps, presentation.access_token, now);
+  if (token) await requireHolder(deps, token, presentation, now);
+  return token;
+}
+
+/**
+ * Reads a token and judges it, for those who are told of it and are not let in by it. Undefined when it is not ours, expired, revoked, or of a grant, session or client that has
  * ended. The memberships that an opaque one tells its resource are read on demand.
  */
 export async function verifyAccessToken(
@@ -30,21 +46,23 @@ export async function verifyAccessToken(
   return presented && limitToClient(deps, presented);
 }
 
-/** The same for userinfo: the person of a JWT's grant is read with it in one statement, that of another token is not. */
+/** `verifyPresented` for userinfo: the person of a JWT's grant is read with it in one statement, that of another token is not. */
 export async function verifyWithPerson(
-  deps: Needs,
-  token: string,
+  deps: NeedsOfHolders,
+  presentation: Presentation,
   now: Date,
 ): Promise<{ presented: PresentedToken; person?: grants.GrantedPerson } | undefined> {
-  const claims = token.includes('.') ? await readAccessTokenJwt(deps, token, now) : undefined;
+  const { access_token } = presentation;
+  const claims = access_token.includes('.') ? await readAccessTokenJwt(deps, access_token, now) : undefined;
   if (claims?.gid === undefined) {
-    const presented = await verifyAccessToken(deps, token, now);
+    const presented = await verifyPresented(deps, presentation, now);
     return presented && { presented };
   }
   const memberships = opensMemberships(claims.scope, await rulesOf(deps));
   const found = await grants.findLiveWithPerson(deps.db, claims.gid, { memberships }, now);
   const granted = found && resolveByGrant(deps, claims, found);
   const presented = granted && (await limitToClient(deps, granted));
+  if (presented) await requireHolder(deps, presented, presentation, now);
   return presented && { presented, person: found.person };
 }
 

@@ -8,6 +8,7 @@ import { sectorOf } from '../protocol/sector.ts';
 import * as users from '../store/users.ts';
 import { BUILT_IN_CLIENT } from '../tokens/login-token.ts';
 import { membershipsFor, opensMemberships } from '../tokens/memberships.ts';
+import type { Presentation } from '../tokens/holder.ts';
 import type { PresentedToken } from '../tokens/presented-token.ts';
 import { openTo, rulesOf, type Rules } from '../tokens/rules.ts';
 import { subjectFor } from '../tokens/subject.ts';
@@ -16,12 +17,15 @@ import { describePresented } from '../tokens/unverified.ts';
 import { verifyWithPerson } from '../tokens/verify.ts';
 import { claimsFor, requestedClaims } from './claims.ts';
 
-type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'verdicts' | 'clientKeys'>;
+type Needs = Pick<Deps, 'config' | 'db' | 'directory' | 'keys' | 'verdicts' | 'clientKeys' | 'proofKeys' | 'secrets'>;
 
-/** The claims, or the JWT that holds them. @throws OAuthError invalid_token, insufficient_scope, temporarily_unavailable */
-export async function userinfo(deps: Needs, access_token: string, now: Date): Promise<Claims | string> {
-  const verified = await verifyWithPerson(deps, access_token, now);
-  if (!verified) throw refused(access_token, now);
+/**
+ * The claims, or the JWT that holds them.
+ * @throws OAuthError invalid_token, insufficient_scope, temporarily_unavailable, invalid_dpop_proof, use_dpop_nonce
+ */
+export async function userinfo(deps: Needs, presentation: Presentation, now: Date): Promise<Claims | string> {
+  const verified = await verifyWithPerson(deps, presentation, now);
+  if (!verified) throw refused(presentation.access_token, now);
   const { presented: token } = verified;
   // A token for another resource is that resource's, not ours.
   if (!token.aud.includes(deps.config.ISSUER)) {

@@ -25,6 +25,8 @@ test('RFC 7591 §2: what is left out has its default', () => {
     require_signed_request_object: false,
     request_uris: [],
     backchannel_logout_session_required: false,
+    dpop_bound_access_tokens: false,
+    require_dpop_nonce: false,
     frontchannel_logout_session_required: false,
     skip_consent: false,
     may_introspect: false,

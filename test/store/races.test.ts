@@ -224,6 +224,7 @@ describe('a code issued while its session ends gives nothing', () => {
       registered_uri: client.redirect_uri,
       registered_resources: [],
       code_challenge: null,
+      dpop_jkt: null,
       nonce: null,
       expires_at,
       session,

@@ -19,6 +19,7 @@ import { createOutbound } from '../../src/platform/outbound.ts';
 import { random } from '../../src/platform/random.ts';
 import { mailboxOf } from '../../src/protocol/mailbox.ts';
 import { createProbe } from '../../src/store/postgres/probe.ts';
+import { createProofKeys } from '../../src/tokens/proof-keys.ts';
 import { createVerdicts } from '../../src/tokens/verdicts.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
 import { createUpstreamClients } from '../../src/users/upstream/client.ts';
@@ -106,6 +107,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     requestUris: createRequestUris(fetch, () => clock.now().getTime()),
     upstreams: createUpstreamClients({ fetch, secrets }, () => clock.now().getTime()),
     verdicts: createVerdicts(),
+    proofKeys: createProofKeys(),
     mailer:
       config.SMTP_URL === undefined ? undefined : createMailer(config.SMTP_URL, mailboxOf(config.MAIL_FROM ?? '')),
     refusals: createRefusals(db, { retention: config.REFUSAL_RETENTION }),

@@ -11,7 +11,7 @@ import type { Deps } from '../../deps.ts';
 import { isStorableValue } from '../../protocol/plain-text.ts';
 import { ACCOUNT_API_PATH } from '../../protocol/account-api.ts';
 import { claimedClient } from '../../tokens/unverified.ts';
-import { bearerOf } from '../bearer.ts';
+import { offerNonce, presentationOf } from '../bearer.ts';
 import { allowClientOrigin, openToAll, preflight } from '../cors.ts';
 import { jsonBodies } from '../json.ts';
 import { answerProblem } from '../problem.ts';
@@ -78,8 +78,9 @@ function routeOf(app: FastifyInstance, deps: Deps, path: string, operation: Oper
     exposeHeadRoute: false,
     // Before the body is read: who may not ask is not listened to.
     preParsing: async (request, reply) => {
-      const token = bearerOf(request);
-      const claims = token && request.headers.origin !== undefined;
+      offerNonce(deps, request, reply);
+      const token = presentationOf(deps, request)?.access_token;
+      const claims = token !== undefined && request.headers.origin !== undefined;
       await allowClientOrigin(deps, request, reply, claims ? await claimedClient(deps, token) : undefined);
       request.setDecorator<Owner>('owner', await requireOwner(deps, request, operation));
     },

@@ -15,9 +15,9 @@ import * as users from '../../store/users.ts';
 import { BUILT_IN_CLIENT } from '../../tokens/login-token.ts';
 import { describePresented } from '../../tokens/unverified.ts';
 import type { PresentedToken } from '../../tokens/presented-token.ts';
-import { verifyAccessToken } from '../../tokens/verify.ts';
+import { verifyPresented } from '../../tokens/verify.ts';
 import { owedBy } from '../../users/factors/policy.ts';
-import { bearerOf, type Challenge } from '../bearer.ts';
+import { presentationOf, type Challenge } from '../bearer.ts';
 import { Challenged } from '../problem.ts';
 import type { Operation } from './operation.ts';
 
@@ -87,21 +87,22 @@ export async function requireOwner(
 }
 
 async function findOwner(deps: Deps, request: FastifyRequest, now: Date): Promise<Owner> {
-  const presented = bearerOf(request);
+  const presented = presentationOf(deps, request);
   if (presented === undefined) {
     // RFC 6750 §3.1: without any token, no error.
-    throw unauthorized('send an access token as Bearer', {}, { check: 'bearer', received: 'none' });
+    throw unauthorized('send an access token as Bearer or DPoP', {}, { check: 'bearer', received: 'none' });
   }
   if (presented === null) {
     const why = { check: 'bearer', received: 'another scheme, or no token after it' } as const;
-    throw unauthorized('the Authorization header is not Bearer', { error: 'invalid_request' }, why);
+    throw unauthorized('the Authorization header is not Bearer or DPoP', { error: 'invalid_request' }, why);
   }
   const refuse = (why: Explanation): Challenged =>
     unauthorized('the access token is not valid here', { error: 'invalid_token' }, why);
-  const token = await verifyAccessToken(deps, presented, now);
-  if (!token) throw refuse({ check: 'access_token', received: describePresented(presented, now) });
+  const token = await verifyPresented(deps, presented, now);
+  if (!token) throw refuse({ check: 'access_token', received: describePresented(presented.access_token, now) });
   const { client_id, sub } = token;
-  const signIn = client_id === BUILT_IN_CLIENT ? await byLogin(deps, presented) : await byGrant(deps, token, now);
+  const signIn =
+    client_id === BUILT_IN_CLIENT ? await byLogin(deps, presented.access_token) : await byGrant(deps, token, now);
   if (!signIn) {
     const expected = `a token of POST /login, or one with resource=${accountApiOf(deps.config.ISSUER)} alone`;
     throw refuse({ check: 'access_token_audience', expected, received: listOf(token.aud), client_id, sub });

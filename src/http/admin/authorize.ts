@@ -5,8 +5,8 @@ import { adminApiOf, isAdminApi } from '../../protocol/admin-api.ts';
 import type { Explanation } from '../../protocol/error.ts';
 import { isOfPerson } from '../../tokens/presented-token.ts';
 import { describePresented } from '../../tokens/unverified.ts';
-import { verifyAccessToken } from '../../tokens/verify.ts';
-import { bearerOf } from '../bearer.ts';
+import { verifyPresented } from '../../tokens/verify.ts';
+import { presentationOf } from '../bearer.ts';
 import { Challenged } from '../problem.ts';
 
 /** On whose behalf a request is carried out. */
@@ -25,18 +25,29 @@ const invalidToken = (detail: string, why: Explanation): Challenged =>
 
 /** @throws Problem unauthorized or forbidden; both look alike for what exists and what does not */
 export async function authorizeOperator(deps: Deps, request: FastifyRequest, scope: string): Promise<Principal> {
-  const presented = bearerOf(request);
+  const presented = presentationOf(deps, request);
   if (presented === undefined) {
     // RFC 6750 §3.1: without any token, no error.
-    throw new Challenged('unauthorized', 'send an access token as Bearer', {}, { check: 'bearer', received: 'none' });
+    throw new Challenged(
+      'unauthorized',
+      'send an access token as Bearer or DPoP',
+      {},
+      { check: 'bearer', received: 'none' },
+    );
   }
   if (presented === null) {
     const why = { check: 'bearer', received: 'another scheme, or no token after it' } as const;
-    throw new Challenged('unauthorized', 'the Authorization header is not Bearer', { error: 'invalid_request' }, why);
+    throw new Challenged(
+      'unauthorized',
+      'the Authorization header is not Bearer or DPoP',
+      { error: 'invalid_request' },
+      why,
+    );
   }
   const now = deps.clock();
-  const token = await verifyAccessToken(deps, presented, now);
-  if (!token) throw invalidToken('the access token is not valid', { received: describePresented(presented, now) });
+  const token = await verifyPresented(deps, presented, now);
+  if (!token)
+    throw invalidToken('the access token is not valid', { received: describePresented(presented.access_token, now) });
   const { ISSUER } = deps.config;
   const { client_id, aud, scope: token_scope } = token;
   // RFC 9700 §2.3: one that others are sent too would let each of them act here.

@@ -12,6 +12,7 @@ import { answerProblem } from '../problem.ts';
 import { rateLimits, shareOf } from '../rate-limit.ts';
 import { requesterOf } from '../request.ts';
 import { refuseUnrouted } from '../unrouted.ts';
+import { offerNonce } from '../bearer.ts';
 import { authorizeOperator, principalOf, type Principal } from './authorize.ts';
 import { DESCRIBED_AT, describedAt } from './description.ts';
 
@@ -62,7 +63,8 @@ function routes(app: FastifyInstance, deps: Deps, path: string, row: readonly Op
       url,
       exposeHeadRoute: operation.method === 'GET',
       // Before the body is read: who may not ask is not listened to.
-      preParsing: async (request) => {
+      preParsing: async (request, reply) => {
+        offerNonce(deps, request, reply);
         const principal = await authorizeOperator(deps, request, operation.scope);
         request.setDecorator<Principal>('principal', principal);
         requireAccept(request, operation);

@@ -8,13 +8,15 @@ import type { PresentedCredentials } from '../../clients/auth-methods/method.ts'
 import type { Deps } from '../../deps.ts';
 import type { Requester } from '../../events/index.ts';
 import type { Client } from '../../store/clients.ts';
+import type { ProvenRequest } from '../../tokens/dpop.ts';
+import { offerNonce, provenRequestOf } from '../bearer.ts';
 import { limited, type VolumeLimit } from '../rate-limit.ts';
 import { formOf, requesterOf, requireForm, route } from '../request.ts';
 import { allowClientOrigin, crossOriginRoute } from '../cors.ts';
 import { namedClient } from './credentials.ts';
 
 /** What a client sent, and who it says it is: not proven yet. */
-export interface ClientRequest extends PresentedCredentials {
+export interface ClientRequest extends PresentedCredentials, ProvenRequest {
   by: Requester;
   now: Date;
 }
@@ -41,9 +43,9 @@ export const authenticatedDoor = (
   answer: (request: AuthenticatedRequest, reply: FastifyReply) => unknown,
 ): void =>
   clientDoor(app, deps, url, door, async (request, reply) => {
-    const { parameters, by, now } = request;
-    const client = await authenticate(deps, request, by, now);
-    return answer({ parameters, by, now, client }, reply);
+    const { headers: _credentials, ...rest } = request;
+    const client = await authenticate(deps, request, rest.by, rest.now);
+    return answer({ ...rest, client }, reply);
   });
 
 /** Opens a door whose flow authenticates the client itself: the token endpoint's, which owns that phase. */
@@ -68,5 +70,6 @@ async function read(deps: Deps, request: FastifyRequest, reply: FastifyReply, co
   // Before the client is authenticated: a page has to be able to read a refusal, too.
   const isOfPage = headers.origin !== undefined;
   if (cors) await allowClientOrigin(deps, request, reply, isOfPage ? namedClient({ headers, parameters }) : undefined);
-  return { headers, parameters, by: requesterOf(request), now: deps.clock() };
+  offerNonce(deps, request, reply);
+  return { headers, parameters, ...provenRequestOf(deps, request), by: requesterOf(request), now: deps.clock() };
 }

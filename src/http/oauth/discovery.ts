@@ -14,6 +14,7 @@ import { RESPONSE_TYPES } from '../../protocol/authorization-request.ts';
 import { AUTH_METHODS } from '../../protocol/client.ts';
 import { CONFIDENTIAL_METHODS } from '../../protocol/client.ts';
 import { CONTENT_ENCRYPTION, ENCRYPTION_ALGS } from '../../protocol/encryption-alg.ts';
+import { DPOP_ALGS } from '../../protocol/dpop.ts';
 import { endpoints, WELL_KNOWN } from '../../protocol/endpoint.ts';
 import { ASSERTION_ALGS } from '../../protocol/jwt-assertion.ts';
 import { CODE_CHALLENGE_METHODS } from '../../protocol/pkce.ts';
@@ -116,6 +117,7 @@ export function metadata(config: Deps['config'], known: Scopes): Record<string, 
     token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     introspection_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
+    dpop_signing_alg_values_supported: DPOP_ALGS,
     code_challenge_methods_supported: CODE_CHALLENGE_METHODS,
     prompt_values_supported: [
       'none',

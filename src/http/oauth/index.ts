@@ -2,8 +2,8 @@
 import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { invalidClientMetadata, type OAuthError } from '../../protocol/error.ts';
-import { bearerChallenge } from '../bearer.ts';
+import { invalidClientMetadata, isAboutProof, type OAuthError } from '../../protocol/error.ts';
+import { challengeOf, giveNonce } from '../bearer.ts';
 import { jsonBodies } from '../json.ts';
 import { rateLimits } from '../rate-limit.ts';
 import { refused } from '../refusal.ts';
@@ -55,6 +55,7 @@ function answerAsOAuth(app: FastifyInstance, deps: Deps): void {
 function sendError(deps: Deps, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, refusal } = refused(error, request, deps, namedIn(request));
   const challenge = challengeFor(refusal, request, deps.config.ISSUER);
+  if (refusal.error === 'use_dpop_nonce') giveNonce(deps, reply);
   if (challenge !== undefined) reply.header('www-authenticate', challenge);
   if (refusal.retry_after !== undefined) reply.header('retry-after', refusal.retry_after);
   // What was not read of a body too large is not waited for.
@@ -63,11 +64,14 @@ function sendError(deps: Deps, error: unknown, request: FastifyRequest, reply: F
   return reply.code(status).header('cache-control', 'no-store').send({ error: code, error_description });
 }
 
-function challengeFor(refusal: OAuthError, { headers }: FastifyRequest, issuer: string): string | undefined {
-  const { error, error_description, scope } = refusal;
+function challengeFor(refusal: OAuthError, request: FastifyRequest, issuer: string): string | undefined {
+  const { error, error_description, scope, status } = refusal;
   // RFC 6749 §5.2: only a client that tried the header is answered with one.
-  if (error === 'invalid_client' && headers.authorization !== undefined)
+  if (error === 'invalid_client' && request.headers.authorization !== undefined)
     return `Basic realm="${issuer}", charset="UTF-8"`;
-  if (error !== 'invalid_token' && error !== 'insufficient_scope') return undefined;
-  return bearerChallenge(issuer, { error, error_description, scope });
+  // RFC 9449 §7.1: at the token endpoint a proof that does not prove is no matter of authentication.
+  if (error !== 'invalid_token' && error !== 'insufficient_scope' && !(isAboutProof(error) && status === 401))
+    return undefined;
+  const bound = refusal.failed.check === 'token_binding' || undefined;
+  return challengeOf(issuer, request, { error, error_description, scope }, { bound });
 }

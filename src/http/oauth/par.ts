@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { push } from '../../authorize/pushed.ts';
 import type { Deps } from '../../deps.ts';
 import { endpoints } from '../../protocol/endpoint.ts';
+import { confirmationOf } from '../../tokens/holder.ts';
 import { authenticatedDoor } from './client-request.ts';
 
 export function par(app: FastifyInstance, deps: Deps): void {
@@ -12,6 +13,9 @@ export function par(app: FastifyInstance, deps: Deps): void {
     deps,
     endpoints.pushed_authorization_request_endpoint,
     door,
-    async ({ client, parameters, now }, reply) => reply.code(201).send(await push(deps, client, parameters, now)),
+    async ({ client, parameters, now, ...request }, reply) => {
+      const cnf = await confirmationOf(deps, client, request, now);
+      return reply.code(201).send(await push(deps, client, parameters, cnf, now));
+    },
   );
 }

@@ -6,7 +6,8 @@ import { invalidRequest, invalidToken } from '../../protocol/error.ts';
 import { textOf } from '../../protocol/parameters.ts';
 import { claimedClient } from '../../tokens/unverified.ts';
 import { userinfo as userinfoOf } from '../../users/userinfo.ts';
-import { bearerChallenge, bearerOf } from '../bearer.ts';
+import type { Presentation } from '../../tokens/holder.ts';
+import { challengeOf, offerNonce, presentationOf, provenRequestOf } from '../bearer.ts';
 import { noted } from '../refusal.ts';
 import { formOf, queryOf, requireForm } from '../request.ts';
 import { allowClientOrigin, crossOriginRoute } from '../cors.ts';
@@ -14,19 +15,20 @@ import { allowClientOrigin, crossOriginRoute } from '../cors.ts';
 export function userinfo(app: FastifyInstance, deps: Deps): void {
   const { ISSUER } = deps.config;
 
-  const readToken = (request: FastifyRequest, reply: FastifyReply): string | undefined => {
+  const readToken = (request: FastifyRequest, reply: FastifyReply): Presentation | undefined => {
     try {
-      return presentedToken(request);
+      return presentedToken(deps, request);
     } catch (error) {
       // RFC 6750 §3: whoever presents no token that could be looked at is challenged, too.
-      reply.header('www-authenticate', bearerChallenge(ISSUER, { error: 'invalid_request' }));
+      reply.header('www-authenticate', challengeOf(ISSUER, request, { error: 'invalid_request' }));
       throw error;
     }
   };
 
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const token = readToken(request, reply);
-    if (token === undefined) {
+    offerNonce(deps, request, reply);
+    const presented = readToken(request, reply);
+    if (presented === undefined) {
       // RFC 6750 §3.1: a request without any token is told how, and no error.
       const detail = {
         check: 'bearer',
@@ -34,27 +36,29 @@ export function userinfo(app: FastifyInstance, deps: Deps): void {
         received: 'none',
       } as const;
       noted(deps, request, invalidToken('there is no access token', detail), 401);
-      return reply.code(401).header('www-authenticate', bearerChallenge(ISSUER)).send();
+      return reply.code(401).header('www-authenticate', challengeOf(ISSUER, request)).send();
     }
-    const client_id = request.headers.origin === undefined ? undefined : await claimedClient(deps, token);
+    const { access_token } = presented;
+    const client_id = request.headers.origin === undefined ? undefined : await claimedClient(deps, access_token);
     await allowClientOrigin(deps, request, reply, client_id);
-    const claims = await userinfoOf(deps, token, deps.clock());
+    const claims = await userinfoOf(deps, presented, deps.clock());
     return typeof claims === 'string' ? reply.type('application/jwt').send(claims) : claims;
   };
   crossOriginRoute(app, endpoints.userinfo_endpoint, { GET: answer, POST: answer });
 }
 
 /** The token from the header or a form body, never from the query (RFC 9700 §4.3.2). One method at a time (RFC 6750 §2). */
-function presentedToken(request: FastifyRequest): string | undefined {
+function presentedToken(deps: Pick<Deps, 'config'>, request: FastifyRequest): Presentation | undefined {
   if (queryOf(request)['access_token'] !== undefined) {
     throw invalidRequest('an access token does not belong in a URL', { check: 'bearer' });
   }
-  const header = bearerOf(request);
-  if (header === null) throw invalidRequest('the Authorization header is not Bearer', { check: 'bearer' });
+  const header = presentationOf(deps, request);
+  if (header === null) throw invalidRequest('the Authorization header is not Bearer or DPoP', { check: 'bearer' });
   if (request.method !== 'POST' || request.headers['content-type'] === undefined) return header;
   requireForm(request);
   const body = textOf(formOf(request), 'access_token');
   if (header !== undefined && body !== undefined)
     throw invalidRequest('use one method to present the token, not two', { check: 'bearer' });
-  return header ?? body;
+  if (header || body === undefined) return header;
+  return { type: 'Bearer', access_token: body, ...provenRequestOf(deps, request) };
 }

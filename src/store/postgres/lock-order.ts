@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 
 /** Tables whose rows somebody waits for, in the order of waiting. */
-const ORDER = ['sessions', 'authorization_codes', 'device_codes', 'refresh_tokens', 'grants'] as const;
+const ORDER = ['replays', 'sessions', 'authorization_codes', 'device_codes', 'refresh_tokens', 'grants'] as const;
 
 /** The one row that a statement may have to wait for, by its primary key; those it writes anew nobody knows of. */
 export type Locked =

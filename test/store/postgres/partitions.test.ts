@@ -241,6 +241,7 @@ describe('with partitions, from the code to the last day', () => {
       resource: [],
       open_scopes: ['openid'],
       proven: true,
+      cnf: null,
       retried_after: now,
       memberships: { scope: [], resource: [] },
     };
