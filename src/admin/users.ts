@@ -15,6 +15,7 @@ import {
   storePassword,
   updateAccount,
 } from '../users/accounts.ts';
+import { endOfDrawn } from '../users/drawn-password.ts';
 import { resetFactors } from '../users/enrolment.ts';
 import { invite } from '../users/invitations.ts';
 import { sendVerification } from '../users/verification.ts';
@@ -138,17 +139,20 @@ export const users = collection.with({
   remove: ({ trx, by, now }, { sub }) => removeAccount(trx, sub, by, now),
   actions: {
     'set-password': collection.action({
-      summary: 'Give a user a random password, shown once, and end all sessions and grants',
+      summary: 'Give a user a random password for a first sign-in, shown once, and end all sessions and grants',
       body: nothing,
-      answer: z.strictObject({ password: z.string().optional().describe('Shown once; nobody chose it') }),
+      answer: z.strictObject({
+        password: z.string().optional().describe('Shown once; whoever signs in with it chooses another first'),
+        expires_at: z.iso.datetime().describe('Until when it can be used'),
+      }),
       once: ['password'],
       async prepare({ deps }) {
         const password = drawPassword(deps);
         return { password, phc: await hashPassword(deps, password) };
       },
       async run({ trx, deps, by, now }, { sub }, _body, { password, phc }: { password: string; phc: string }) {
-        if (!(await storePassword(trx, deps, sub, phc, by, now))) throw unknown();
-        return { password };
+        if (!(await storePassword(trx, deps, sub, phc, by, now, { drawn: true }))) throw unknown();
+        return { password, expires_at: endOfDrawn(now).toISOString() };
       },
     }),
     disable: collection.action({

@@ -14,6 +14,7 @@ import type { Agreed } from '../store/consents.ts';
 import type { Interaction } from '../store/interactions.ts';
 import type { Config } from '../config.ts';
 import type { LiveSession } from '../store/sessions.ts';
+import { owesPassword } from '../users/drawn-password.ts';
 import { ANYBODY, secondsOf, waysToSignIn, withSecond } from '../users/factors/index.ts';
 import { areAsked, owedBy, type Owed } from '../users/factors/policy.ts';
 import { isFresh } from '../sessions/index.ts';
@@ -147,6 +148,12 @@ export const steps = {
     },
     hopeless: (situation) =>
       owed(situation) !== 'nothing' && !areAsked(situation.policy) ? unmet(situation, 'a second factor') : undefined,
+  },
+  own_password: {
+    page: '/new-password',
+    unattended: 'interaction_required',
+    // A password that was drawn for somebody is for this sign-in: they choose their own before anything is opened by it.
+    needed: ({ session }) => session !== undefined && owesPassword(session),
   },
   keep_account: {
     page: '/keep-account',

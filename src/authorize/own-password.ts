@@ -8,6 +8,7 @@ import { endOtherSessions } from '../sessions/of-person.ts';
 import * as grants from '../store/grants.ts';
 import * as users from '../store/users.ts';
 import { hashPassword } from '../users/accounts.ts';
+import { owesPassword } from '../users/drawn-password.ts';
 import { verdictOn, type Verdict } from '../users/factors/verdict.ts';
 import { voidLinks } from '../users/links.ts';
 import { signIn } from '../users/sign-in.ts';
@@ -32,14 +33,18 @@ const PASSKEY = new Set(['hwk', 'swk']);
 /** What somebody has to show before their password is changed. */
 export interface Proof {
   has_password: boolean;
+  /** It was drawn for them, and they signed in with it. */
+  drawn: boolean;
   /** The present password; else a sign-in of just now, which was by passkey where there is a password. */
   asks_current: boolean;
 }
 
 export async function proofFor({ db }: Pick<Deps, 'db'>, session: Standing, now: Date): Promise<Proof> {
   const has_password = (await users.passwordChangedAt(db, session.sub)) !== undefined;
-  const by_passkey = isFresh(session, now) && session.amr.some((method) => PASSKEY.has(method));
-  return { has_password, asks_current: has_password && !by_passkey };
+  const drawn = owesPassword({ amr: session.amr, password_drawn: await users.isPasswordDrawn(db, session.sub) });
+  // Whoever has just typed a password that ends with this sign-in does not type it again.
+  const proven = isFresh(session, now) && (drawn || session.amr.some((method) => PASSKEY.has(method)));
+  return { has_password, drawn, asks_current: has_password && !proven };
 }
 
 /**
@@ -56,13 +61,17 @@ export async function changeOwnPassword(
 ): Promise<ChangeOutcome> {
   const { sub } = session;
   const now = deps.clock();
-  const { has_password, asks_current } = await proofFor(deps, session, now);
+  const { has_password, asks_current, drawn } = await proofFor(deps, session, now);
   if (!has_password && !isFresh(session, now)) return 'stale';
   const before = await users.passwordHashOf(deps.db, sub);
   // As a sign-in is: whoever sits at somebody's open session may not guess here without end either.
   if (asks_current && !(await isPresent(deps, user, current ?? '', device, by))) return 'wrong_current';
   const verdict = await verdictOn(deps, password, user);
   if (verdict.refusal !== undefined) return verdict;
+  // What was drawn is not to stay (ASVS 5.0 V6.4.1).
+  if (drawn && before && (await deps.passwords.turn(() => deps.passwords.verify(before, password)))) {
+    return { ...verdict, refusal: 'drawn' };
+  }
   const phc = await hashPassword(deps, password);
   // What stood in for the present password has to be fresh still.
   return changeIn(deps, session, { fresh: !asks_current, now: deps.clock() }, async (trx) => {

@@ -10,6 +10,7 @@ import { elevateSession, startSession, UsedBefore, type LiveSession, type Start 
 import type { TokenResponse } from '../tokens/issue.ts';
 import { BUILT_IN_CLIENT, makeLoginToken } from '../tokens/login-token.ts';
 import { signInByPasskey, type PasskeyCredentials } from '../users/passkey-sign-in.ts';
+import { owesPassword } from '../users/drawn-password.ts';
 import { withSecond } from '../users/factors/index.ts';
 import { owedBy, type Owed } from '../users/factors/policy.ts';
 import { proveSecondFactor, wrongProof, type Given, type SecondProof } from '../users/second-factor.ts';
@@ -138,6 +139,14 @@ function refuseOwing({ config }: Pick<Deps, 'config'>, person: SignedIn): void {
       check: 'account',
       expected: 'an account that stays',
       received: 'one that is to be erased, as its person wishes',
+      sub: person.sub,
+    });
+  }
+  if (owesPassword({ amr: person.amr, password_drawn: person.password_drawn === true })) {
+    throw new OAuthError('invalid_credentials', 'the password was drawn: sign in in a browser to choose another', {
+      check: 'password',
+      expected: 'a password of their own',
+      received: 'one that was drawn for them',
       sub: person.sub,
     });
   }

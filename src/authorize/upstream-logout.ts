@@ -70,7 +70,10 @@ async function claimsOf(
       clockTolerance: Number.MAX_SAFE_INTEGER,
       currentDate: now,
     });
-    if (!isLogoutTyp(protectedHeader.typ)) return `typ ${protectedHeader.typ} is not a logout token's`;
+    const { typ } = protectedHeader;
+    if (!isLogoutTyp(typ, row.untyped_logout_tokens)) {
+      return `typ ${typ} is not logout+jwt, and the provider has no untyped_logout_tokens`;
+    }
     return checkLogoutToken(payload, expected);
   } catch (error) {
     return error instanceof UpstreamRefusal ? error.message : joseProblem(error);

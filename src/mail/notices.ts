@@ -8,6 +8,7 @@ export const NOTICES = [
   'authenticator_added',
   'authenticator_removed',
   'recovery_codes_made',
+  'recovery_codes_removed',
   'recovery_code_used',
   'factors_reset',
   'upstream_linked',

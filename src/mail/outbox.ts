@@ -2,6 +2,7 @@
 import type { Deps } from '../deps.ts';
 import { drawId } from '../protocol/handle.ts';
 import { DAY, secondsAfter } from '../protocol/numeric-date.ts';
+import { typedName } from '../protocol/names.ts';
 import { isLoopbackHost } from '../protocol/redirect-uri.ts';
 import type { Trx } from '../store/postgres/db.ts';
 import * as mails from '../store/mails.ts';
@@ -71,10 +72,10 @@ export async function postMail(
 }
 
 /** Whom a mail is about, as it addresses them. */
-export const addressed = (user: Pick<users.User, 'sub' | 'username' | 'claims'>) => ({
+export const addressed = (user: Pick<users.User, 'sub' | 'username' | 'email' | 'claims'>) => ({
   sub: user.sub,
   lang: languageOf(user.claims['locale']),
-  props: { person: personOf(user), username: user.username },
+  props: { person: personOf(user), username: typedName(user) },
 });
 
 const personOf = ({ claims }: Pick<users.User, 'claims'>): string | undefined => {

@@ -6,9 +6,14 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 /** Seconds for which one counts, whatever it says of itself: §2.4 asks for two minutes at most. */
 const MAX_LIFE = 600;
 
-/** §2.4: explicit typing is recommended, and many providers have none yet. An access token (`at+jwt`) is no such thing. */
-export const isLogoutTyp = (typ: string | undefined): boolean =>
-  ['jwt', 'logout+jwt'].includes((typ ?? 'JWT').toLowerCase().replace(/^application\//, ''));
+/**
+ * Is it typed as a logout token (§2.4)? Untyped ones (`JWT`, or nothing) are taken of a provider that has no other, where an operator says
+ * so: nothing else then tells them from other tokens but their claims (ASVS 5.0 V10.5.5).
+ */
+export function isLogoutTyp(typ: string | undefined, untyped: boolean): boolean {
+  const named = (typ ?? 'JWT').toLowerCase().replace(/^application\//, '');
+  return named === 'logout+jwt' || (untyped && named === 'jwt');
+}
 
 const name = z.string().min(1).max(255);
 const claims = z.object({

@@ -100,6 +100,10 @@ export const upstreamFields = z.strictObject({
   linking: z.boolean().default(true).describe('May people connect it to an account they have?'),
   trust_email: z.boolean().default(false).describe('Its addresses count as verified, whatever it says of them'),
   keep_tokens: z.boolean().default(false).describe('Keep its tokens, sealed'),
+  untyped_logout_tokens: z
+    .boolean()
+    .default(false)
+    .describe('Take logout tokens of the type JWT, or of none, beside logout+jwt (Back-Channel Logout §2.4)'),
   disabled: z.boolean().default(false),
 });
 

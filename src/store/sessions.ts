@@ -51,6 +51,8 @@ export interface LiveSession extends SessionRow {
   name: string | null;
   /** When the account is to be erased, as its person wishes. */
   erase_after: Date | null;
+  /** Was the password of the account drawn, and nobody has chosen another? */
+  password_drawn: boolean;
   locale: string | null;
   /** The second factors they have, by name. */
   second_factors: string[];
@@ -76,7 +78,8 @@ export async function findLive(
         s.expires_at, s.ended_at, s.auth_time_stated, u.username, u.email, u.erase_after, u.claims ->> 'name' as name,
         u.claims ->> 'locale' as locale, ${secondFactorsOf('u.sub')} as second_factors,
         case when s.auth_time_stated then true else not exists (select from password_credentials p where p.sub = s.sub)
-          and not exists (select from passkeys k where k.sub = s.sub) end as vouched
+          and not exists (select from passkeys k where k.sub = s.sub) end as vouched,
+        exists (select from password_credentials p where p.sub = u.sub and p.drawn_at = p.changed_at) as password_drawn
       from sessions s join users u on u.sub = s.sub
       where s.expires_bucket = any(${keys.map(({ expires_bucket }) => expires_bucket)}::int[])
         and s.hash = any(${keys.map(({ hash }) => hash)}::bytea[])

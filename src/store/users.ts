@@ -38,7 +38,12 @@ export interface PasswordCredentialsTable {
   sub: string;
   phc: string;
   changed_at: Date;
+  /** The same time, where nobody chose it: then it is for a first sign-in. */
+  drawn_at: Nullable<Date>;
 }
+
+/** Is the password one that was drawn, and nobody has chosen another since? As an expression. */
+const isDrawn = sql<boolean>`coalesce(password_credentials.drawn_at = password_credentials.changed_at, false)`;
 
 export type User = Selectable<UsersTable>;
 
@@ -91,12 +96,21 @@ export const findByName = (db: Db, name: string): Promise<User | undefined> =>
 export const findForSignIn = (
   db: Db,
   name: string,
-): Promise<(User & { phc: string | null; password_changed_at: Date | null; second_factors: string[] }) | undefined> =>
+): Promise<
+  | (User & {
+      phc: string | null;
+      password_changed_at: Date | null;
+      password_drawn: boolean;
+      second_factors: string[];
+    })
+  | undefined
+> =>
   db
     .selectFrom('users')
     .leftJoin('password_credentials', 'password_credentials.sub', 'users.sub')
     .selectAll('users')
     .select(['password_credentials.phc', 'password_credentials.changed_at as password_changed_at'])
+    .select(isDrawn.as('password_drawn'))
     .select(sql<string[]>`${sql.raw(secondFactorsOf('users.sub').text)}`.as('second_factors'))
     .where(isNamed(kindOf(name), name))
     .executeTakeFirst();
@@ -199,12 +213,19 @@ export async function remove(trx: Trx, sub: string): Promise<boolean> {
   return result.numDeletedRows > 0n;
 }
 
-/** Stores the hash of a new password, in PHC form. */
-export async function setPassword(trx: Db, sub: string, phc: string, changed_at: Date): Promise<void> {
+/** Stores the hash of a new password, in PHC form. `drawn`: nobody chose it. */
+export async function setPassword(
+  trx: Db,
+  sub: string,
+  phc: string,
+  changed_at: Date,
+  { drawn = false }: { drawn?: boolean } = {},
+): Promise<void> {
+  const row = { phc, changed_at, drawn_at: drawn ? changed_at : null };
   await trx
     .insertInto('password_credentials')
-    .values({ sub, phc, changed_at })
-    .onConflict((conflict) => conflict.column('sub').doUpdateSet({ phc, changed_at }))
+    .values({ sub, ...row })
+    .onConflict((conflict) => conflict.column('sub').doUpdateSet(row))
     .execute();
 }
 
@@ -212,6 +233,11 @@ export async function setPassword(trx: Db, sub: string, phc: string, changed_at:
 export const passwordChangedAt = async (db: Db, sub: string): Promise<Date | undefined> =>
   (await db.selectFrom('password_credentials').select('changed_at').where('sub', '=', sub).executeTakeFirst())
     ?.changed_at;
+
+/** Whether the password of somebody was drawn for them, and they have yet to choose one. */
+export const isPasswordDrawn = async (db: Db, sub: string): Promise<boolean> =>
+  (await db.selectFrom('password_credentials').select(isDrawn.as('drawn')).where('sub', '=', sub).executeTakeFirst())
+    ?.drawn ?? false;
 
 /** The hash of somebody's password: whether it is still the same one. */
 export const passwordHashOf = async (db: Db, sub: string): Promise<string | undefined> =>

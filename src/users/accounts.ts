@@ -208,7 +208,7 @@ export async function setPassword(
   return transact(deps.db, (trx) => storePassword(trx, deps, sub, phc, by, now));
 }
 
-/** The same, with a password that is hashed already. */
+/** The same, with a password that is hashed already. `drawn`: it is for a first sign-in (drawn-password.ts). */
 export async function storePassword(
   trx: Trx,
   deps: MailNeeds,
@@ -216,9 +216,10 @@ export async function storePassword(
   phc: string,
   by: Actor,
   now: Date,
+  { drawn = false }: { drawn?: boolean } = {},
 ): Promise<boolean> {
   if (!(await users.findLocked(trx, sub))) return false;
-  await users.setPassword(trx, sub, phc, now);
+  await users.setPassword(trx, sub, phc, now, { drawn });
   await endAll(trx, sub, 'password_change', now);
   await voidLinks(trx, sub, now, ['reset-password']);
   await record(trx, { event: 'password_changed', sub }, by, now);

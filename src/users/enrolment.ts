@@ -167,10 +167,11 @@ export async function removeTotp(trx: Trx, deps: Needs, sub: string, by: Actor, 
 }
 
 /** Makes somebody's recovery codes void, as an operator does. False when there were none. */
-export async function removeRecoveryCodes(trx: Trx, _deps: Needs, sub: string, by: Actor, now: Date): Promise<boolean> {
+export async function removeRecoveryCodes(trx: Trx, deps: Needs, sub: string, by: Actor, now: Date): Promise<boolean> {
   if (!(await users.findLocked(trx, sub)) || !(await recoveryCodes.count(trx, sub))) return false;
   await recoveryCodes.removeAll(trx, sub);
   await record(trx, { event: 'factor_removed', sub, detail: { factor: 'recovery_codes' } }, by, now);
+  await postNotice(trx, deps, { sub, notice: 'recovery_codes_removed' }, now);
   return true;
 }
 

@@ -17,6 +17,7 @@ import {
 import * as failures from '../store/failures.ts';
 import * as users from '../store/users.ts';
 import { knownDevices, readDevice } from './device.ts';
+import { endOfDrawn } from './drawn-password.ts';
 import { openForeignSecret } from './foreign-secrets.ts';
 
 export interface Credentials {
@@ -36,6 +37,8 @@ export interface SignedIn {
   acr: string;
   /** When the password that was proven was set: a session may start only while it is still the one. */
   password_changed_at: Date | null;
+  /** Was it drawn for them? Then they choose another first, in a browser. */
+  password_drawn?: boolean;
   /** The passkey that was used, where one was: a session may start only while it is still theirs. */
   credential_id?: Buffer | undefined;
   /** The device cookie to set. */
@@ -77,9 +80,11 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
     const matches = await deps.passwords.verify(user?.phc ?? null, credentials.password, (name) =>
       openForeignSecret(deps, name),
     );
-    if (!user || !matches || user.disabled_at !== null) {
+    const over = user?.password_drawn === true && endOfDrawn(user.password_changed_at!) <= now;
+    if (!user || !matches || over || user.disabled_at !== null) {
       if (!suspected) await failures.count(deps.db, keys, now, since);
-      const cause = user ? (matches ? 'disabled account' : 'wrong password') : 'unknown account';
+      const wrong = matches ? (over ? 'expired password' : 'disabled account') : 'wrong password';
+      const cause = user ? wrong : 'unknown account';
       throw new OAuthError('invalid_credentials', 'the username or the password is not right', {
         cause,
         ...explanationOf(user, cause, credentials.username),
@@ -90,9 +95,10 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
       await users.rehash(deps.db, user.sub, user.phc, await deps.passwords.hash(credentials.password));
     }
     const cookie = knownDevices(deps.secrets, deps.random, credentials.device, user, now);
-    const { sub, username, password_changed_at, second_factors, erase_after } = user;
+    const { sub, username, password_changed_at, password_drawn, second_factors, erase_after } = user;
     const shown = { amr: PASSWORD, acr: levelOf(PASSWORD) };
-    return { sub, username, ...shown, password_changed_at, device: cookie, second_factors, erase_after };
+    const password = { password_changed_at, password_drawn };
+    return { sub, username, ...shown, ...password, device: cookie, second_factors, erase_after };
   });
 }
 
@@ -131,6 +137,14 @@ function explanationOf(
   const { sub, username } = user;
   if (cause === 'wrong password') {
     return { check: 'password', expected: `the password of ${username}`, received: 'another password', sub };
+  }
+  if (cause === 'expired password') {
+    return {
+      check: 'password',
+      expected: 'a password of their own',
+      received: 'the drawn one, which has expired',
+      sub,
+    };
   }
   return { check: 'account', expected: 'an account that is not disabled', received: `${username}, disabled`, sub };
 }

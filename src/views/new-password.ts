@@ -9,7 +9,7 @@ import { recoverySentences } from './sentences/recovery.ts';
 
 /** What is known of a password that somebody chose. */
 export type JudgedPassword = {
-  refusal: 'short' | 'long' | 'name' | 'common' | 'guessable' | undefined;
+  refusal: 'short' | 'long' | 'name' | 'common' | 'guessable' | 'drawn' | undefined;
   score: 0 | 1 | 2 | 3 | 4;
   /** In the words of zxcvbn. */
   warning: string | null;

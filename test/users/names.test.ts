@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { prepare, up } from '../../migrations/0040-names-found-folded.ts';
 import { checks } from '../../src/cli/doctor/diagnosis.ts';
 import type { Opened } from '../../src/cli/command.ts';
-import { foldName, lowerName } from '../../src/protocol/names.ts';
+import { foldName, isReservedName, lowerName, typedName } from '../../src/protocol/names.ts';
 import { transact } from '../../src/store/postgres/db.ts';
 import * as users from '../../src/store/users.ts';
 import type { User } from '../../src/store/users.ts';
@@ -160,4 +160,14 @@ test('a password is judged as it is hashed: its length, and whether it is the na
   await expect(aUser(at, { username: 'παπαδόπουλοσ', password: 'ΠΑΠΑΔΌΠΟΥΛΟΣ' })).rejects.toThrow(
     /name of the account/,
   );
+});
+
+test('nobody comes from elsewhere under a name of the service, and a drawn name is not shown where there is an address', () => {
+  for (const name of ['admin', 'ADMIN', 'Ａdmin', 'no-reply', 'root', 'support.1'])
+    expect(isReservedName(name), name).toBe(true);
+  for (const name of ['grace', 'administer', 'rooted', 'ada.root']) expect(isReservedName(name), name).toBe(false);
+  const email = 'ada@example.test';
+  expect(typedName({ username: 'user-0123456789abcdef', email })).toBe(email);
+  expect(typedName({ username: 'person-01234567', email: null })).toBe('person-01234567');
+  expect(typedName({ username: 'ada', email })).toBe('ada');
 });

@@ -32,6 +32,7 @@ test.each([
   ['account-data', ['data-download']],
   ['account-delete', ['delete-submit', 'delete-data']],
   ['account-delete-keep', ['delete-keep']],
+  ['own-password', ['new-password', 'end-others', 'password-submit', 'login-cancel']],
   ['account-keep', ['delete-keep', 'login-cancel']],
   ['login-upstreams', ['username', 'password', 'login-submit', 'upstream-google', 'upstream-work', 'note']],
   ['connect', ['connect-submit', 'connect-later']],

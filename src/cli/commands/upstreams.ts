@@ -58,6 +58,7 @@ interface PutOptions {
   linking?: boolean;
   trustEmail?: boolean;
   keepTokens?: boolean;
+  untypedLogoutTokens?: boolean;
   disable?: boolean;
   enable?: boolean;
   file?: string;
@@ -87,6 +88,8 @@ const put: Leaf<PutOptions> = {
     new Option('--no-trust-email', 'only those count that it calls verified'),
     new Option('--keep-tokens', 'keep its tokens, sealed'),
     new Option('--no-keep-tokens', 'forget its tokens'),
+    new Option('--untyped-logout-tokens', 'take its logout tokens, though they do not say that they are one'),
+    new Option('--no-untyped-logout-tokens', 'take only those of the type logout+jwt'),
     new Option('--disable', 'nobody signs in with it'),
     new Option('--enable', 'people sign in with it again'),
     new Option('--file <path>', 'further members as a JSON document; - for standard input'),
@@ -138,6 +141,7 @@ async function bodyOf(upstream: string, options: PutOptions): Promise<Record<str
     linking: options.linking,
     trust_email: options.trustEmail,
     keep_tokens: options.keepTokens,
+    untyped_logout_tokens: options.untypedLogoutTokens,
     disabled: disable ? true : enable ? false : undefined,
   };
   const members = Object.entries(given).filter(([, value]) => value !== undefined);

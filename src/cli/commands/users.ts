@@ -127,7 +127,10 @@ const update: Leaf<AccountOptions> = {
 const password: Leaf<{ passwordStdin?: boolean; random?: boolean }> = {
   summary: 'set a password, and end every session and authorization made under the old one',
   argument: '<user>',
-  options: () => [passwordOption(), new Option('--random', 'let the server draw one, which is shown once, now')],
+  options: () => [
+    passwordOption(),
+    new Option('--random', 'let the server draw one for a first sign-in, shown once, now'),
+  ],
   explanation: 'A server elsewhere (--url) sets no password that somebody knows: it draws one.',
   examples: [
     'users set-password ada',
@@ -157,9 +160,11 @@ const password: Leaf<{ passwordStdin?: boolean; random?: boolean }> = {
 const randomPassword = ({ api }: CommandContext, name: string): Promise<Answer> =>
   api(async (to) => {
     const { sub } = await findUser(to, name);
-    const { password: drawn } = await to.call('POST /users/{sub}/set-password', { ids: { sub: sub } });
-    const json = { sub, password: drawn };
-    const notes = ['The password is shown this once: only its hash is kept.'];
+    const { password: drawn, expires_at } = await to.call('POST /users/{sub}/set-password', { ids: { sub: sub } });
+    const json = { sub, password: drawn, expires_at };
+    const notes = [
+      'The password is shown this once: only its hash is kept. Whoever signs in with it chooses another first.',
+    ];
     return { json, ids: [drawn ?? ''], text: record(json, ['password']), notes };
   });
 

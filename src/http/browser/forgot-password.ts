@@ -4,6 +4,7 @@ import { isMailOn, isMailShown } from '../../mail/outbox.ts';
 import { pages } from '../../protocol/endpoint.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { readHandle } from '../../protocol/handle.ts';
+import { typedName } from '../../protocol/names.ts';
 import { textOf, type Parameters } from '../../protocol/parameters.ts';
 import { askForReset, openReset, resetPassword } from '../../users/recovery.ts';
 import {
@@ -104,7 +105,7 @@ function resetDoors(app: FastifyInstance, context: Context, options: ReturnType<
     const props = {
       action: urlOf(context, `${pages.reset_password}/${encodeURIComponent(token)}`),
       form_token: formToken(deps, binding(token, browserOf(context, request, reply))),
-      username: user.username,
+      username: typedName(user),
       min_length: deps.config.PASSWORD_MIN_LENGTH,
       strength_url: urlOf(context, pages.password_strength),
       link: token,

@@ -36,6 +36,7 @@ import { login } from './login.ts';
 import { logo } from './logo.ts';
 import { logout } from './logout.ts';
 import { verify } from './verify.ts';
+import { ownPassword } from './own-password.ts';
 import { passwordStrength } from './password-strength.ts';
 import { secondFactor } from './second-factor.ts';
 import { signUp } from './sign-up.ts';
@@ -49,6 +50,7 @@ const stepPages = {
   login,
   select_account: selectAccount,
   second_factor: secondFactor,
+  own_password: ownPassword,
   keep_account: keepAccount,
   connect,
   passkey_offer: passkeyOffer,

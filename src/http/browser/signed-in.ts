@@ -1,5 +1,6 @@
 /** The session cookie: the handles of everybody who is signed in in this browser, the current person's first. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { typedName } from '../../protocol/names.ts';
 import { findSessions, MAX_SESSIONS, type LiveSession } from '../../sessions/index.ts';
 import { sha256 } from '../../protocol/handle.ts';
 import type { BrowserSignIn } from '../../authorize/sign-in.ts';
@@ -58,6 +59,6 @@ export const makeCurrent = (
 
 /** A person as pages show them. */
 export const personView = ({ name, username, email }: LiveSession): PersonView => ({
-  name: name ?? username,
+  name: name ?? typedName({ username, email }),
   email: email ?? undefined,
 });

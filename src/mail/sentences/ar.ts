@@ -67,6 +67,7 @@ export const ar: MailSentences = {
     authenticator_added: 'تم إعداد تطبيق مصادقة',
     authenticator_removed: 'تمت إزالة تطبيق المصادقة',
     recovery_codes_made: 'تم إنشاء رموز استرداد جديدة، ولم تعد القديمة صالحة',
+    recovery_codes_removed: 'أُزيلت رموز الاسترداد ولم تعد صالحة',
     recovery_code_used: 'تم استخدام رمز استرداد',
     factors_reset: 'تمت إعادة تعيين عوامل المصادقة الثانية',
     upstream_linked: 'يمكنك الآن تسجيل الدخول عبر {name}',

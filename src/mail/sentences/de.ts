@@ -67,6 +67,7 @@ export const de: MailSentences = {
     authenticator_added: 'Eine Authenticator-App wurde eingerichtet',
     authenticator_removed: 'Die Authenticator-App wurde entfernt',
     recovery_codes_made: 'Neue Wiederherstellungscodes wurden erzeugt, die alten gelten nicht mehr',
+    recovery_codes_removed: 'Die Wiederherstellungscodes wurden entfernt und gelten nicht mehr',
     recovery_code_used: 'Ein Wiederherstellungscode wurde verwendet',
     factors_reset: 'Ihre zweiten Faktoren wurden zurückgesetzt',
     upstream_linked: 'Sie können sich jetzt mit {name} anmelden',

@@ -75,6 +75,7 @@ export const en = {
     authenticator_added: 'An authenticator app was set up',
     authenticator_removed: 'The authenticator app was removed',
     recovery_codes_made: 'New recovery codes were made, and the old ones no longer work',
+    recovery_codes_removed: 'The recovery codes were taken away and no longer work',
     recovery_code_used: 'A recovery code was used',
     factors_reset: 'Your second factors were reset',
     upstream_linked: 'You can now sign in with {name}',

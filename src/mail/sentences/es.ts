@@ -67,6 +67,7 @@ export const es: MailSentences = {
     authenticator_added: 'Se ha configurado una aplicación de autenticación',
     authenticator_removed: 'Se ha quitado la aplicación de autenticación',
     recovery_codes_made: 'Se han creado códigos de recuperación nuevos y los anteriores ya no sirven',
+    recovery_codes_removed: 'Se han retirado los códigos de recuperación y ya no sirven',
     recovery_code_used: 'Se ha usado un código de recuperación',
     factors_reset: 'Se han restablecido sus segundos factores',
     upstream_linked: 'Ahora puede iniciar sesión con {name}',

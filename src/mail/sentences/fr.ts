@@ -67,6 +67,7 @@ export const fr: MailSentences = {
     authenticator_added: 'Une application d’authentification a été configurée',
     authenticator_removed: 'L’application d’authentification a été supprimée',
     recovery_codes_made: 'De nouveaux codes de récupération ont été créés, les anciens ne fonctionnent plus',
+    recovery_codes_removed: 'Les codes de récupération ont été supprimés et ne fonctionnent plus',
     recovery_code_used: 'Un code de récupération a été utilisé',
     factors_reset: 'Vos seconds facteurs ont été réinitialisés',
     upstream_linked: 'Vous pouvez maintenant vous connecter avec {name}',

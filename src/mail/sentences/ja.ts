@@ -67,6 +67,7 @@ export const ja: MailSentences = {
     authenticator_added: '認証アプリが設定されました',
     authenticator_removed: '認証アプリが削除されました',
     recovery_codes_made: '新しい回復コードが作成され、以前のコードは使えなくなりました',
+    recovery_codes_removed: '回復コードは削除され、使えなくなりました',
     recovery_code_used: '回復コードが使用されました',
     factors_reset: '2 つ目の認証要素がリセットされました',
     upstream_linked: '{name} でサインインできるようになりました',

@@ -67,6 +67,7 @@ export const pl: MailSentences = {
     authenticator_added: 'Skonfigurowano aplikację uwierzytelniającą',
     authenticator_removed: 'Usunięto aplikację uwierzytelniającą',
     recovery_codes_made: 'Utworzono nowe kody odzyskiwania, a stare już nie działają',
+    recovery_codes_removed: 'Kody odzyskiwania zostały usunięte i już nie działają',
     recovery_code_used: 'Użyto kodu odzyskiwania',
     factors_reset: 'Twoje drugie składniki logowania zostały zresetowane',
     upstream_linked: 'Możesz się teraz logować przez {name}',

@@ -67,6 +67,7 @@ export const pt: MailSentences = {
     authenticator_added: 'Um aplicativo autenticador foi configurado',
     authenticator_removed: 'O aplicativo autenticador foi removido',
     recovery_codes_made: 'Novos códigos de recuperação foram criados e os antigos já não funcionam',
+    recovery_codes_removed: 'Os códigos de recuperação foram removidos e já não funcionam',
     recovery_code_used: 'Um código de recuperação foi usado',
     factors_reset: 'Os seus segundos fatores foram redefinidos',
     upstream_linked: 'Agora você pode entrar com {name}',

@@ -67,6 +67,7 @@ export const zhHans: MailSentences = {
     authenticator_added: '已设置身份验证器应用',
     authenticator_removed: '已移除身份验证器应用',
     recovery_codes_made: '已生成新的恢复代码，旧代码不再有效',
+    recovery_codes_removed: '恢复代码已被移除，不再有效',
     recovery_code_used: '有人使用了恢复代码',
     factors_reset: '您的第二重验证已重置',
     upstream_linked: '您现在可以使用 {name} 登录',

@@ -14,7 +14,7 @@ export interface PasswordContext {
 }
 
 /** Why a password cannot be set. */
-type Refusal = 'short' | 'long' | 'name' | 'common' | 'guessable';
+type Refusal = 'short' | 'long' | 'name' | 'common' | 'guessable' | 'drawn';
 
 export interface Verdict {
   /** Undefined: it may be set. */
@@ -84,6 +84,7 @@ export function problemOf({ refusal, warning, suggestions, ...bounds }: Verdict)
     name: 'must not be the name of the account',
     common: 'is one of the most common ones, and among the first to be tried',
     guessable: 'is easy to guess',
+    drawn: 'must not be the one that was drawn',
   };
   const advice = [warning && WARNINGS[warning], suggestions[0] && SUGGESTIONS[suggestions[0]]].filter(Boolean);
   const more = refusal === 'guessable' && advice.length > 0 ? `. ${advice.join(' ').replace(/\.$/, '')}` : '';

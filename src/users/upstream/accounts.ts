@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { record, type Actor } from '../../events/index.ts';
 import { personClaims } from '../../protocol/claims.ts';
 import { accessDenied } from '../../protocol/error.ts';
-import { foldName } from '../../protocol/names.ts';
+import { foldName, isReservedName } from '../../protocol/names.ts';
 import { domainOf, type UpstreamIdentity } from '../../protocol/upstream.ts';
 import { WriteError } from '../../protocol/write-error.ts';
 import { transact, type Trx } from '../../store/postgres/db.ts';
@@ -120,7 +120,7 @@ function usernameFor(
   const wanted = (preferred_username ?? email ?? '').replace(/@.*$/s, '').replaceAll(/[^\p{L}\p{N}._-]+/gu, '');
   const suffix = random(4).toString('hex');
   // One that may not be, by its letters, is not tried for ever.
-  if (wanted === '' || tries > 2) return `person-${suffix}`;
+  if (wanted === '' || tries > 2 || isReservedName(wanted)) return `person-${suffix}`;
   return tries === 0 ? wanted.slice(0, 100) : `${wanted.slice(0, 100)}-${suffix}`;
 }
 

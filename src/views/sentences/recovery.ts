@@ -29,6 +29,7 @@ export const recoverySentences = catalogue(
     name: 'The password must not be your name here.',
     common: 'This is one of the most common passwords, and among the first to be tried.',
     guessable: 'This password is easy to guess. Use more words, or less usual ones.',
+    drawn: 'This is the password that you were given. Choose another one.',
   },
   {
     de: {
@@ -59,6 +60,7 @@ export const recoverySentences = catalogue(
       name: 'Das Passwort darf nicht Ihr Name hier sein.',
       common: 'Dies ist eines der häufigsten Passwörter und wird als Erstes ausprobiert.',
       guessable: 'Dieses Passwort ist leicht zu erraten. Verwenden Sie mehr oder ungewöhnlichere Wörter.',
+      drawn: 'Das ist das Passwort, das man Ihnen gegeben hat. Wählen Sie ein anderes.',
     },
     fr: {
       forgot: 'Mot de passe oublié ?',
@@ -88,6 +90,7 @@ export const recoverySentences = catalogue(
       name: 'Le mot de passe ne doit pas être votre nom ici.',
       common: 'C’est l’un des mots de passe les plus courants, parmi les premiers essayés.',
       guessable: 'Ce mot de passe est facile à deviner. Utilisez plus de mots, ou des mots moins courants.',
+      drawn: 'C’est le mot de passe qui vous a été donné. Choisissez-en un autre.',
     },
     es: {
       forgot: '¿Ha olvidado la contraseña?',
@@ -116,6 +119,7 @@ export const recoverySentences = catalogue(
       name: 'La contraseña no debe ser su nombre aquí.',
       common: 'Es una de las contraseñas más comunes, de las primeras que se prueban.',
       guessable: 'Esta contraseña es fácil de adivinar. Use más palabras o menos habituales.',
+      drawn: 'Es la contraseña que le dieron. Elija otra.',
     },
     pt: {
       forgot: 'Esqueceu a senha?',
@@ -144,6 +148,7 @@ export const recoverySentences = catalogue(
       name: 'A senha não pode ser o seu nome aqui.',
       common: 'Esta é uma das senhas mais comuns, entre as primeiras a serem testadas.',
       guessable: 'Esta senha é fácil de adivinhar. Use mais palavras ou menos comuns.',
+      drawn: 'Esta é a senha que lhe foi dada. Escolha outra.',
     },
     pl: {
       forgot: 'Nie pamiętasz hasła?',
@@ -172,6 +177,7 @@ export const recoverySentences = catalogue(
       name: 'Hasło nie może być Twoją nazwą.',
       common: 'To jedno z najczęstszych haseł, sprawdzane jako pierwsze.',
       guessable: 'To hasło łatwo odgadnąć. Użyj większej liczby słów lub rzadszych.',
+      drawn: 'To hasło, które otrzymano. Wybierz inne.',
     },
     ja: {
       forgot: 'パスワードを忘れた場合',
@@ -201,6 +207,7 @@ export const recoverySentences = catalogue(
       name: 'ユーザー名と同じパスワードは使えません。',
       common: 'よく使われるパスワードのため、最初に試されてしまいます。',
       guessable: '推測されやすいパスワードです。単語を増やすか、珍しい単語を使ってください。',
+      drawn: 'これはお渡ししたパスワードです。別のパスワードを選んでください。',
     },
     'zh-Hans': {
       forgot: '忘记密码？',
@@ -229,6 +236,7 @@ export const recoverySentences = catalogue(
       name: '密码不能是您的名称。',
       common: '这是最常见的密码之一，最容易被猜中。',
       guessable: '此密码容易被猜中。请使用更多或更少见的词。',
+      drawn: '这是别人给您的密码。请选择另一个密码。',
     },
     ar: {
       forgot: 'هل نسيت كلمة المرور؟',
@@ -257,6 +265,7 @@ export const recoverySentences = catalogue(
       name: 'يجب ألا تكون كلمة المرور اسمك هنا.',
       common: 'هذه من أكثر كلمات المرور شيوعًا، ومن أول ما يُجرَّب.',
       guessable: 'يسهل تخمين كلمة المرور هذه. استخدم كلمات أكثر أو أقل شيوعًا.',
+      drawn: 'هذه هي كلمة المرور التي أُعطيت لك. اختر غيرها.',
     },
   },
 );

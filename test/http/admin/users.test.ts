@@ -252,10 +252,12 @@ describe('everything that hangs off a person ends in the same transaction', () =
     const chosen = await operator.send('POST', path, { password: 'chosen by an operator' });
     expect(chosen.statusCode).toBe(400);
     const answer = await operator.send('POST', path, undefined, key);
-    const { password } = answer.json<{ password: string }>();
-    expect((await operator.send('POST', path, undefined, key)).json()).toEqual({});
+    const { password, expires_at } = answer.json<{ password: string; expires_at: string }>();
+    expect((await operator.send('POST', path, undefined, key)).json()).toEqual({ expires_at });
     expect((await login(user.username, PASSWORD)).status).toBe(401);
-    expect((await login(user.username, password)).status).toBe(200);
+    // Its person chooses another in a browser first.
+    expect(await login(user.username, password)).toMatchObject({ status: 401 });
+    expect((await signIn(at, user, password)).issuer).toBe(at.deps.config.ISSUER);
     expect(JSON.stringify(await events(user.sub))).not.toContain(password);
     expect(at.logged.join('')).not.toContain(password);
   });

@@ -71,6 +71,13 @@ test('OpenID Connect Back-Channel Logout §2.7: a sid ends that one session and 
   await logout(await provider.logoutToken({ sid: 'two' }));
   expect(await isIn(two)).toBe(false);
   const last = await signedIn(sub, 'four');
+  // ASVS 5.0 V10.5.5: one that does not say what it is counts only where an operator says so.
+  expect((await logout(await provider.logoutToken({ sub }, { typ: 'JWT' }))).statusCode).toBe(400);
+  await at.deps.db
+    .updateTable('upstreams')
+    .set({ untyped_logout_tokens: true })
+    .where('upstream', '=', 'work')
+    .execute();
   expect((await logout(await provider.logoutToken({ sub }, { typ: 'JWT' }))).statusCode).toBe(200);
   expect([await isIn(last), await isIn(three), await isIn(bystander), await isIn(elsewhere)]).toEqual([
     false,

@@ -4,6 +4,7 @@ import type { AccountFrame } from '../../../src/views/account/frame.ts';
 import { applicationsPage } from '../../../src/views/account/applications.ts';
 import { dataPage } from '../../../src/views/account/data.ts';
 import { deletedPage, deletePage } from '../../../src/views/account/delete.ts';
+import { ownPasswordPage } from '../../../src/views/own-password.ts';
 import { keepAccountPage } from '../../../src/views/keep-account.ts';
 import { activityPage } from '../../../src/views/account/activity.ts';
 import { profilePage } from '../../../src/views/account/profile.ts';
@@ -39,6 +40,7 @@ const password = {
   ...form,
   username: 'ada',
   has_password: true,
+  drawn: false,
   asks_current: true,
   end_others: true,
   min_length: 8,
@@ -183,6 +185,22 @@ export const accountSamples = (frame: Frame) => ({
     data_url: '/account/data',
   }),
   'account-deleted': deletedPage(frame, { erase_after: '2025-11-27T19:23:00Z', login_url: '/login' }),
+  'own-password': ownPasswordPage({
+    frame,
+    action: '/interaction/1/new-password',
+    form_token: 'form-token',
+    client: { client_id: 'demo-web', client_name: 'Notes' },
+    person: ada,
+    username: 'ada',
+    has_password: true,
+    drawn: true,
+    asks_current: false,
+    end_others: true,
+    min_length: 8,
+    strength_url: '/password-strength',
+    problem: { refusal: 'drawn', score: 4, warning: null, min_length: 8 },
+    request_id: '01JD0000000000000000000000',
+  }),
   'account-keep': keepAccountPage({
     frame,
     action: '/interaction/1/keep-account',

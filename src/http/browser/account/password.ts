@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { changeOwnPassword, proofFor } from '../../../authorize/own-password.ts';
 import { pages, WELL_KNOWN_CHANGE_PASSWORD } from '../../../protocol/endpoint.ts';
 import { OAuthError } from '../../../protocol/error.ts';
+import { typedName } from '../../../protocol/names.ts';
 import { textOf } from '../../../protocol/parameters.ts';
 import { passwordPage, type PasswordProblem } from '../../../views/account/password.ts';
 import type { JudgedPassword } from '../../../views/new-password.ts';
@@ -20,7 +21,7 @@ export function password(app: FastifyInstance, context: Context): void {
       const props = {
         ...form,
         ...(await proofFor(deps, session, now)),
-        username: user.username,
+        username: typedName(user),
         end_others: again === undefined || textOf(again.form, 'end-others') !== undefined,
         min_length: deps.config.PASSWORD_MIN_LENGTH,
         strength_url: urlOf(context, pages.password_strength),

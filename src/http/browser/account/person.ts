@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { accountPages, isAccountPage, pages, type AccountPageName } from '../../../protocol/endpoint.ts';
 import { isFresh, noteUse, type LiveSession } from '../../../sessions/index.ts';
 import * as users from '../../../store/users.ts';
+import { owesPassword } from '../../../users/drawn-password.ts';
 import { owedBy } from '../../../users/factors/policy.ts';
 import { browserOf, urlOf, type Context } from '../context.ts';
 import { sessionsOf } from '../signed-in.ts';
@@ -57,6 +58,11 @@ export async function requirePerson(
   // A password alone opens nothing of somebody who has more.
   if (owedBy(deps.config, session) !== 'nothing') {
     reply.redirect(secondFactorFor(context, page), request.method === 'GET' ? 302 : 303);
+    return undefined;
+  }
+  // Nor does one that was drawn for them.
+  if (owesPassword(session) && page !== 'password') {
+    reply.redirect(accountUrl(context, 'password'), request.method === 'GET' ? 302 : 303);
     return undefined;
   }
   // Whoever comes back decides first whether they stay.
