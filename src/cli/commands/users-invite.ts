@@ -1,5 +1,6 @@
 /** Mail to people about their accounts: invitations, and the verification of an address. */
 import { Option } from 'commander';
+import { orUndefined } from '../api.ts';
 import type { Leaf } from '../command.ts';
 import { Failure, usage } from '../failure.ts';
 import { record } from '../output.ts';
@@ -37,7 +38,7 @@ export const invite: Leaf<{ email?: string; username?: string; name?: string; gr
   async run({ api }, { options: { email = '', username, name, groups, link = false } }) {
     if (!email.includes('@')) throw usage('--email is no address');
     return api(async (to) => {
-      const present = await findUser(to, email).catch(() => undefined);
+      const present = await orUndefined(findUser(to, email));
       const user =
         present ??
         (await to.call('POST /users', {

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { cancel } from '../../authorize/interaction.ts';
 import { changeOwnPassword, proofFor } from '../../authorize/own-password.ts';
+import { SignInOver } from '../../authorize/standing.ts';
 import { pages } from '../../protocol/endpoint.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { typedName } from '../../protocol/names.ts';
@@ -33,7 +34,7 @@ export function ownPassword(app: FastifyInstance, context: Context): void {
     const props = {
       ...stepForm(context, page, 'own_password'),
       ...(await proofFor(deps, session, deps.clock())),
-      client: clientView(page.opened.client),
+      client: clientView(page.opened.client, page.lang),
       person: personView(session),
       username: typedName(session),
       end_others: true,
@@ -74,6 +75,8 @@ export function ownPassword(app: FastifyInstance, context: Context): void {
           noted(deps, request, invalidRequest('the password cannot be set', detail), 400);
           return render(page, session, request, reply, outcome);
         } catch (error) {
+          // The sign-in bears it no more: the request asks for what is missing.
+          if (error instanceof SignInOver) return false;
           if (!(error instanceof OAuthError) || error.error !== 'too_many_requests') throw error;
           noted(deps, request, error, error.status);
           reply.header('retry-after', error.retry_after ?? 1);

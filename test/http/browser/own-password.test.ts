@@ -1,5 +1,5 @@
 /** A password that was drawn for somebody: good for a first sign-in, which goes no further before they chose their own. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { aClient, authorize, aUser, formTokenOf, signIn, TestBrowser, type AClient } from '../../support/fixtures.ts';
 import { open, proceed, stepOf } from '../../support/pages.ts';
@@ -13,8 +13,11 @@ let operator: Operator;
 let client: AClient;
 beforeAll(async () => {
   at = await testApp();
-  operator = await anOperator(at);
   client = await aClient(at, { skip_consent: true });
+});
+// The clock moves further than a token lives.
+beforeEach(async () => {
+  operator = await anOperator(at);
 });
 afterAll(() => at.close());
 
