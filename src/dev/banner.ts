@@ -1,6 +1,6 @@
 /** What `npm start` prints: everything a first visit needs, in at most 20 lines. */
 import { styleText } from 'node:util';
-import { endpoints } from '../protocol/endpoint.ts';
+import { endpoints, pages } from '../protocol/endpoint.ts';
 import { DEMO_M2M, DEMO_PASSWORD } from './seed.ts';
 
 export interface BannerProps {
@@ -19,6 +19,7 @@ export function banner({ issuer, authorization_url, data }: BannerProps): string
     '',
     `${label('issuer')}${issuer}`,
     `${label('sign in')}${styleText('bold', 'ada')} (or bob), password ${styleText('bold', DEMO_PASSWORD)}`,
+    `${label('mail')}${issuer}${pages.dev_mail} (every mail that would be sent)`,
     `${label('data')}${data}`,
     '',
     'Open this, sign in, and see the tokens:',

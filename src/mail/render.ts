@@ -88,7 +88,7 @@ function valuesOf({ ISSUER }: Where, template: TemplateName, lang: Language, pro
     button_hint: says.button_hint,
     code_label: says.code_label,
     after: after.filter((sentence) => sentence !== false),
-    why: say(why === 'account' ? says.why_account : says.why_asked),
+    why: say(says[`why_${why}`]),
   };
 }
 

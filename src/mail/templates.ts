@@ -1,8 +1,8 @@
 /** The kinds of mail that there are, and what each is made of. */
 import type { NoticeName } from './notices.ts';
 
-/** Why somebody gets it: it is about their account, or their address was typed somewhere. */
-type Why = 'account' | 'asked';
+/** Why somebody gets it: it is about their account, their address was typed somewhere, or an operator invites them. */
+type Why = 'account' | 'asked' | 'invited';
 
 /** How a kind of mail differs from others. */
 interface Template {
@@ -15,7 +15,7 @@ export const templates = {
   'reset-password': { why: 'account', stranger: 'ignore' },
   'verify-email': { why: 'asked', stranger: 'ignore' },
   'already-registered': { why: 'account', stranger: 'nothing' },
-  invitation: { why: 'asked', stranger: 'ignore' },
+  invitation: { why: 'invited', stranger: 'ignore' },
   'sign-in': { why: 'account', stranger: 'ignore' },
   'confirm-email': { why: 'asked', stranger: 'ignore' },
   'address-in-use': { why: 'account', stranger: 'nothing' },

@@ -21,7 +21,7 @@ const sentences = {
   try: 'Try',
   legible: 'legible',
   illegible: 'not legible: the admin API refuses it',
-  no_color: 'no colour, or not written as #1d3157',
+  no_color: 'not a colour written as #1d3157: the admin API refuses it',
   sample: 'A page has',
   link: 'links',
   button: 'A main button',
@@ -47,17 +47,20 @@ export function devThemePage({ frame, theme, contrasts, command }: DevThemePageP
           ${field('name')} ${field('color')} ${field('color_dark')}
           <button class="button strong" id="theme-try">${sentences.try}</button>
         </form>
-        <section>
-          <dl>
-            ${contrasts.map(
-              ([label, found, legible]) =>
-                html`<dt>${label}</dt>
-                  <dd>
-                    ${found === null ? sentences.no_color : `${found}: ${legible ? sentences.legible : sentences.illegible}`}
-                  </dd>`,
-            )}
-          </dl>
-        </section>
+        ${
+          contrasts.length > 0 &&
+          html`<section>
+            <dl>
+              ${contrasts.map(
+                ([label, found, legible]) =>
+                  html`<dt>${label}</dt>
+                    <dd>
+                      ${found === null ? sentences.no_color : `${found}: ${legible ? sentences.legible : sentences.illegible}`}
+                    </dd>`,
+              )}
+            </dl>
+          </section>`
+        }
         <section>
           <p>${sentences.sample} <a href="#theme-name">${sentences.link}</a></p>
           <p class="note">${sentences.note} <a href="#theme-name">${sentences.link}</a></p>

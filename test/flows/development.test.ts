@@ -50,6 +50,7 @@ describe('the banner', () => {
     expect(banner.length).toBeLessThanOrEqual(20);
     const text = banner.join('\n');
     expect(text).toContain(`issuer    http://localhost:${port}`);
+    expect(text).toContain(`mail      http://localhost:${port}/dev/mail`);
     expect(text).toContain('ada');
     expect(text).toContain('postern-demo');
     expect(text).toContain(env['DATA_DIR']);

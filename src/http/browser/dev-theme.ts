@@ -15,7 +15,8 @@ export function devTheme(app: FastifyInstance, context: Context): void {
       const kept = (await context.deps.directory.themes()).get(null);
       const read = (name: 'name' | 'color' | 'color_dark') => textOf(query, name) ?? kept?.[name] ?? '';
       const theme = { name: read('name').slice(0, 80), color: read('color'), color_dark: read('color_dark') };
-      const contrasts = (['color', 'color_dark'] as const).map((mode) => {
+      const given = (['color', 'color_dark'] as const).filter((mode) => theme[mode] !== '');
+      const contrasts = given.map((mode) => {
         const found = COLOR.test(theme[mode]) ? leastContrast(mode, theme[mode]) : null;
         return [mode, found?.toFixed(2) ?? null, (found ?? 0) >= LEGIBLE] as const;
       });

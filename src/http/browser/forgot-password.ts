@@ -81,7 +81,7 @@ export function forgotPassword(app: FastifyInstance, context: Context): void {
         if (error.retry_after !== undefined) reply.header('retry-after', error.retry_after);
         return show(request, reply, { username, interaction, problem: 'too_many' }, error.status);
       }
-      const query = new URLSearchParams({ sent: '', ...(interaction !== '' && { interaction }) });
+      const query = new URLSearchParams({ sent: 'yes', ...(interaction !== '' && { interaction }) });
       return reply.redirect(`${urlOf(context, pages.forgot_password)}?${query.toString()}`, 303);
     },
   });

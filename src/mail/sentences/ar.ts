@@ -11,6 +11,7 @@ export const ar: MailSentences = {
   when: 'الوقت: {time}',
   why_account: 'وصلتك هذه الرسالة لأن هذا العنوان يخص حسابًا في {product}.',
   why_asked: 'وصلتك هذه الرسالة لأن شخصًا ما أدخل هذا العنوان في {product}.',
+  why_invited: 'وصلتك هذه الرسالة لأنك دُعيت إلى {product}.',
   mails: {
     'reset-password': {
       subject: 'تعيين كلمة مرور جديدة في {product}',

@@ -11,6 +11,7 @@ export const de: MailSentences = {
   when: 'Wann: {time}',
   why_account: 'Sie erhalten diese E-Mail, weil diese Adresse zu einem Konto bei {product} gehört.',
   why_asked: 'Sie erhalten diese E-Mail, weil jemand diese Adresse bei {product} eingegeben hat.',
+  why_invited: 'Sie erhalten diese E-Mail, weil Sie zu {product} eingeladen wurden.',
   mails: {
     'reset-password': {
       subject: 'Neues Passwort für {product}',

@@ -19,6 +19,7 @@ export const en = {
   when: 'When: {time}',
   why_account: 'You get this mail because this address belongs to an account at {product}.',
   why_asked: 'You get this mail because somebody typed this address at {product}.',
+  why_invited: 'You get this mail because you were invited to {product}.',
   mails: {
     'reset-password': {
       subject: 'Set a new password for {product}',

@@ -11,6 +11,7 @@ export const es: MailSentences = {
   when: 'Cuándo: {time}',
   why_account: 'Recibe este correo porque esta dirección pertenece a una cuenta de {product}.',
   why_asked: 'Recibe este correo porque alguien escribió esta dirección en {product}.',
+  why_invited: 'Recibe este correo porque le han invitado a {product}.',
   mails: {
     'reset-password': {
       subject: 'Establezca una contraseña nueva para {product}',

@@ -11,6 +11,7 @@ export const fr: MailSentences = {
   when: 'Quand : {time}',
   why_account: 'Vous recevez ce message parce que cette adresse appartient à un compte sur {product}.',
   why_asked: 'Vous recevez ce message parce que quelqu’un a saisi cette adresse sur {product}.',
+  why_invited: 'Vous recevez ce message parce que vous êtes invité sur {product}.',
   mails: {
     'reset-password': {
       subject: 'Choisissez un nouveau mot de passe pour {product}',

@@ -11,6 +11,7 @@ export const ja: MailSentences = {
   when: '日時: {time}',
   why_account: 'このメールは、{product} のアカウントにこのアドレスが登録されているためお送りしています。',
   why_asked: 'このメールは、{product} でこのアドレスが入力されたためお送りしています。',
+  why_invited: 'このメールは、{product} に招待されたためお送りしています。',
   mails: {
     'reset-password': {
       subject: '{product} の新しいパスワードの設定',

@@ -11,6 +11,7 @@ export const pl: MailSentences = {
   when: 'Kiedy: {time}',
   why_account: 'Otrzymujesz tę wiadomość, ponieważ ten adres należy do konta w {product}.',
   why_asked: 'Otrzymujesz tę wiadomość, ponieważ ktoś wpisał ten adres w {product}.',
+  why_invited: 'Otrzymujesz tę wiadomość, ponieważ masz zaproszenie do {product}.',
   mails: {
     'reset-password': {
       subject: 'Ustaw nowe hasło do {product}',

@@ -11,6 +11,7 @@ export const pt: MailSentences = {
   when: 'Quando: {time}',
   why_account: 'Você recebe este e-mail porque este endereço pertence a uma conta em {product}.',
   why_asked: 'Você recebe este e-mail porque alguém digitou este endereço em {product}.',
+  why_invited: 'Você recebe este e-mail porque recebeu um convite para {product}.',
   mails: {
     'reset-password': {
       subject: 'Defina uma nova senha para {product}',

@@ -11,6 +11,7 @@ export const zhHans: MailSentences = {
   when: '时间：{time}',
   why_account: '您收到此邮件，是因为该地址属于 {product} 的一个帐户。',
   why_asked: '您收到此邮件，是因为有人在 {product} 输入了该地址。',
+  why_invited: '您收到此邮件，是因为您受邀使用 {product}。',
   mails: {
     'reset-password': {
       subject: '设置 {product} 的新密码',

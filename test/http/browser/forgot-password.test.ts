@@ -17,6 +17,7 @@ import {
 } from '../../support/fixtures.ts';
 import { recordStatements } from '../../support/lists.ts';
 import { linkIn, mailTo } from '../../support/mailbox.ts';
+import { titleOf } from '../../support/pages.ts';
 
 const NEW = 'seven violet umbrellas dancing';
 
@@ -61,7 +62,12 @@ test('a person asks by name or address, opens the link, sets a password and sign
   expect(login.body).toContain('href="https://id.example.test/forgot-password"');
   const browser = await signIn(at, user);
   const answer = await ask(user.email!.toUpperCase());
-  expect([answer.statusCode, answer.headers.location]).toEqual([303, 'https://id.example.test/forgot-password?sent=']);
+  expect([answer.statusCode, answer.headers.location]).toEqual([
+    303,
+    'https://id.example.test/forgot-password?sent=yes',
+  ]);
+  const told = await new TestBrowser(at).get('/forgot-password?sent=yes');
+  expect([told.statusCode, titleOf(told)]).toEqual([200, 'Look into your mail']);
   const link = await linkIn(at, user.email!, 'reset-password');
   expect(link).toMatch(/^https:\/\/id\.example\.test\/reset-password\/[0-9a-z]+_[\w-]{43}$/);
   const done = await reset(link, NEW);
