@@ -7,7 +7,7 @@ import { record, type Actor } from '../events/index.ts';
 import { postNotice } from '../mail/outbox.ts';
 import { DAY, secondsAfter } from '../protocol/numeric-date.ts';
 import { eraseRowsOf, pseudonymise, tablesOfPeople, type TableOfPeople } from '../store/erasure.ts';
-import { transact } from '../store/postgres/db.ts';
+import { transact, type Trx } from '../store/postgres/db.ts';
 import * as users from '../store/users.ts';
 import { endAll } from './access.ts';
 
@@ -57,12 +57,23 @@ export const requestDeletion = (deps: Needs, sub: string, by: Actor, now: Date):
 export const keepAccount = (deps: Needs, sub: string, by: Actor, now: Date): Promise<boolean> =>
   transact(deps.db, async (trx) => {
     const user = await users.findLocked(trx, sub);
-    if (!user || user.erase_after === null) return false;
-    await users.update(trx, sub, { erase_after: null });
-    await record(trx, { event: 'deletion_withdrawn', sub }, by, now);
-    await postNotice(trx, deps, { sub, notice: 'account_deletion_cancelled' }, now);
-    return true;
+    return user !== undefined && callOffDeletion(trx, deps, user, by, now);
   });
+
+/** The same for an account that is held already. */
+export async function callOffDeletion(
+  trx: Trx,
+  deps: Needs,
+  { sub, erase_after }: Pick<users.User, 'sub' | 'erase_after'>,
+  by: Actor,
+  now: Date,
+): Promise<boolean> {
+  if (erase_after === null) return false;
+  await users.update(trx, sub, { erase_after: null });
+  await record(trx, { event: 'deletion_withdrawn', sub }, by, now);
+  await postNotice(trx, deps, { sub, notice: 'account_deletion_cancelled' }, now);
+  return true;
+}
 
 /** Accounts that one turn looks for. */
 const BATCH = 50;

@@ -10,6 +10,7 @@ import { askForMail, type Answer } from '../mail/requests.ts';
 import { pages } from '../protocol/endpoint.ts';
 import { isMailable } from '../protocol/mailbox.ts';
 import { foldName } from '../protocol/names.ts';
+import { DAY, secondsAfter } from '../protocol/numeric-date.ts';
 import { WriteError } from '../protocol/write-error.ts';
 import * as passkeys from '../store/passkeys.ts';
 import { transact, type Db, type Trx } from '../store/postgres/db.ts';
@@ -18,6 +19,7 @@ import * as totp from '../store/totp-credentials.ts';
 import * as upstreamLinks from '../store/upstream-links.ts';
 import * as users from '../store/users.ts';
 import { endAll } from './access.ts';
+import { callOffDeletion } from './deletion.ts';
 import { updateAccount } from './accounts.ts';
 import { countRequest, guessCode } from './asking.ts';
 import {
@@ -168,7 +170,7 @@ async function orOver<T>(work: () => Promise<T>): Promise<T | 'over'> {
 
 /** Gives the account its new address, by the link of the mail. */
 export const confirmAddress = (deps: Needs, token: string, by: Requester, now: Date): Promise<'done' | 'over'> =>
-  withLink(deps, 'change-email', token, now, (trx, user, link) => giveAddress(trx, deps, user, link.email, by, now));
+  withLink(deps, 'change-email', token, now, (trx, user, link) => giveAddress(trx, deps, user, link, by, now));
 
 /** The same by the code, typed on the page that asked, by the person who asked. @throws OAuthError too_many_requests */
 export const confirmAddressByCode = (
@@ -185,7 +187,7 @@ export const confirmAddressByCode = (
         if (typeof link === 'string') return link;
         // A code for an address that is somebody else's was guessed.
         if (!user || link.sub !== sub || link.email === null || !isStill(user, link)) return 'over';
-        await giveAddress(trx, deps, user, link.email, by, now);
+        await giveAddress(trx, deps, user, { email: link.email, created_at: link.created_at }, by, now);
         return 'done';
       }),
     ),
@@ -196,7 +198,7 @@ async function giveAddress(
   trx: Trx,
   deps: Needs,
   user: users.User,
-  email: string,
+  { email, created_at: asked_at }: { email: string; created_at: Date },
   by: Requester,
   now: Date,
 ): Promise<void> {
@@ -205,7 +207,12 @@ async function giveAddress(
   await voidLinks(trx, sub, now, ['reset-password', 'sign-in', 'verify-email', 'change-email']);
   await record(trx, { event: 'email_changed', sub }, by, now);
   if (old === null || foldName(old) === foldName(email)) return;
-  const detail = { verified: String(user.email_verified) };
+  // Nobody has shown that whoever reads an unconfirmed address is this person: it gets no power over the account.
+  if (!user.email_verified) {
+    await postNotice(trx, deps, { sub, notice: 'email_changed' }, now);
+    return;
+  }
+  const detail = { since: secondsAfter(asked_at, -BEFOREHAND).toISOString() };
   const undo = await makeLink(trx, deps, { purpose: 'undo-email', sub, email: old, detail }, now);
   const { props, ...whom } = addressed(user);
   const url = `${deps.config.ISSUER}${pages.email_undo}/${undo.token}`;
@@ -215,17 +222,28 @@ async function giveAddress(
 }
 
 /**
- * Gives the account its old address back. Whoever changed it is signed out everywhere, and what they could have come to by the
- * new address, or added since, is gone: a password, passkeys, an authenticator app, connections, and the links that were sent.
+ * Seconds before a change of address was asked for that whoever takes it back doubts as well: somebody who breaks in makes sure of coming
+ * back first. More than a fresh sign-in lasts, and less than costs honest people much.
+ */
+const BEFOREHAND = DAY;
+
+/**
+ * Gives the account its old address back, to whoever reads that, and to nobody else: everybody is signed out and every grant ends, and
+ * so does each way in that may be known to whoever changed it. The password goes, whenever it was set; passkeys, authenticator app, recovery
+ * codes and connections go that were added since a day before the change was asked for; links that were sent are void, and a deletion that
+ * was asked for is called off. The person sets a new password by mail.
  */
 export const undoAddress = (deps: Needs, token: string, by: Requester, now: Date): Promise<'done' | 'over'> =>
-  withLink(deps, 'undo-email', token, now, async (trx, { sub }, link) => {
-    const email_verified = link.detail['verified'] === 'true';
-    await updateAccount(trx, sub, { email: link.email, email_verified }, by, now);
+  withLink(deps, 'undo-email', token, now, async (trx, user, link) => {
+    const { sub } = user;
+    await updateAccount(trx, sub, { email: link.email, email_verified: true }, by, now);
     // But not a link to an address that was there before: whoever changed it twice has the later one, and takes nothing back with it.
     await voidLinks(trx, sub, now, OF_BEFORE);
     await voidUndoSince(trx, sub, link.created_at, now);
-    await removeAddedSince(trx, sub, link.created_at, by, now);
+    // A link that a server of the version before made does not say since when.
+    const since = new Date(link.detail['since'] ?? secondsAfter(link.created_at, -BEFOREHAND));
+    await removeAddedSince(trx, sub, since, by, now);
+    await callOffDeletion(trx, deps, user, by, now);
     await endAll(trx, sub, 'password_change', now);
     await record(trx, { event: 'email_restored', sub }, by, now);
     await postNotice(trx, deps, { sub, notice: 'email_restored' }, now);
@@ -234,19 +252,19 @@ export const undoAddress = (deps: Needs, token: string, by: Requester, now: Date
 /** Every purpose but the one that takes a change back. */
 const OF_BEFORE = (Object.keys(PURPOSES) as Purpose[]).filter((purpose) => purpose !== 'undo-email');
 
+/** Takes the password away, and what else was added since then. */
 async function removeAddedSince(trx: Trx, sub: string, since: Date, by: Requester, now: Date): Promise<void> {
-  const password = await users.passwordChangedAt(trx, sub);
-  if (password && password > since && (await users.removePassword(trx, sub)))
-    await record(trx, { event: 'password_deleted', sub }, by, now);
+  // Whoever asked for the change may know it, however old it is.
+  if (await users.removePassword(trx, sub)) await record(trx, { event: 'password_deleted', sub }, by, now);
   for (const { passkey_id, created_at } of await passkeys.allOf(trx, sub))
-    if (created_at > since && (await passkeys.remove(trx, sub, passkey_id)))
+    if (created_at >= since && (await passkeys.remove(trx, sub, passkey_id)))
       await record(trx, { event: 'factor_removed', sub, detail: { factor: 'passkey' } }, by, now);
   const app = await totp.find(trx, sub);
-  if (app && app.created_at > since && (await totp.remove(trx, sub)))
+  if (app && app.created_at >= since && (await totp.remove(trx, sub)))
     await record(trx, { event: 'factor_removed', sub, detail: { factor: 'totp' } }, by, now);
   const codes = await recoveryCodes.count(trx, sub);
-  if (codes && codes.created_at > since) await recoveryCodes.removeAll(trx, sub);
+  if (codes && codes.created_at >= since) await recoveryCodes.removeAll(trx, sub);
   for (const { upstream, upstream_sub, created_at } of await upstreamLinks.ofPerson(trx, sub))
-    if (created_at > since && (await upstreamLinks.remove(trx, sub, { upstream, upstream_sub })))
+    if (created_at >= since && (await upstreamLinks.remove(trx, sub, { upstream, upstream_sub })))
       await record(trx, { event: 'upstream_unlinked', sub, detail: { upstream } }, by, now);
 }

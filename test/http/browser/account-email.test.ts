@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import * as passkeys from '../../../src/store/passkeys.ts';
+import * as users from '../../../src/store/users.ts';
 import type { User } from '../../../src/store/users.ts';
 import { setPassword } from '../../../src/users/accounts.ts';
+import { requestDeletion } from '../../../src/users/deletion.ts';
 import { BY } from '../../support/administer.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { aUser, formTokenOf, PASSWORD, signIn, TestBrowser } from '../../support/fixtures.ts';
 import { recordStatements } from '../../support/lists.ts';
 import { linkIn, mailTo } from '../../support/mailbox.ts';
+import { aPasskey } from '../../support/passkeys.ts';
 
 let at: TestApp;
 let other: TestApp;
@@ -108,15 +112,34 @@ test('for a week the old address takes it back: everybody is signed out, and wha
   });
 });
 
-test('a password of before the change stays, and a link to the new address is void after the undo', async () => {
+test('taking it back throws a thief out wholly: what was added a day before the change, any password, and a deletion that was asked for', async () => {
+  at.clock.advance(-2 * 86_400);
+  await aPasskey(at, user, { algorithm: 'EdDSA' }, 'Their own');
+  at.clock.advance(2 * 86_400 - 3600);
+  await aPasskey(at, user, { algorithm: 'EdDSA' }, 'Of the thief');
+  at.clock.advance(3600);
+  browser = await signIn(at, user);
   const undo = await changed();
   const page = await browser.get('/forgot-password');
   await browser.post('/forgot-password', { form_token: formTokenOf(page), username: user.username, interaction: '' });
   const reset = await linkIn(at, address, 'reset-password');
+  expect(await requestDeletion(at.deps, user.sub, BY, at.clock.now())).toBeInstanceOf(Date);
   expect((await press(undo)).statusCode).toBe(303);
+  expect((await passkeys.allOf(at.deps.db, user.sub)).map(({ name }) => name)).toEqual(['Their own']);
+  expect(await users.find(at.deps.db, user.sub)).toMatchObject({ erase_after: null, email: user.email });
   expect((await new TestBrowser(at).get(new URL(reset).pathname)).statusCode).toBe(400);
-  await signIn(at, user);
+  await expect(signIn(at, user)).rejects.toThrow('400');
   expect((await press(undo)).statusCode).toBe(400);
+  const own = new TestBrowser(at);
+  const forgot = await own.get('/forgot-password');
+  await own.post('/forgot-password', { form_token: formTokenOf(forgot), username: user.username, interaction: '' });
+  expect(await linkIn(at, user.email!, 'reset-password')).toContain('/reset-password/');
+});
+
+test('who reads an address that nobody ever confirmed gets no power over the account', async () => {
+  await at.deps.db.updateTable('users').set({ email_verified: false }).where('sub', '=', user.sub).execute();
+  expect((await press(await asked())).statusCode).toBe(303);
+  expect((await mailTo(at, user.email!)).map(({ template }) => template)).not.toContain('email-changed');
 });
 
 test('after two changes the first address still takes both back', async () => {
