@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { Problem } from '../../admin/index.ts';
+import { removeOwnFactor, renewOwnCodes } from '../../authorize/own-factors.ts';
 import { removeOwnPasskey } from '../../authorize/own-passkeys.ts';
 import { changeOwnPassword } from '../../authorize/own-password.ts';
 import { PROFILE_CLAIMS } from '../../protocol/claims.ts';
@@ -293,6 +294,32 @@ export const operations: readonly Operation[] = [
     async run({ deps, owner }) {
       const lists = await Promise.all(Object.values(factors).map((each) => each.list(deps, owner.sub)));
       return { items: lists.flat() };
+    },
+  }),
+  operation({
+    method: 'DELETE',
+    path: '/authenticator',
+    name: 'authenticator_remove',
+    summary: 'Remove the authenticator app, and end all other sessions',
+    trusted: true,
+    fresh: true,
+    answer: null,
+    async run({ deps, owner, by, now }) {
+      if (!(await removeOwnFactor(deps, owner, 'totp', by, now))) throw gone('authenticator app');
+    },
+  }),
+  operation({
+    method: 'POST',
+    path: '/recovery-codes',
+    name: 'recovery_codes_make',
+    summary: 'Make ten recovery codes in place of those there were; they are shown this once',
+    trusted: true,
+    fresh: true,
+    answer: z.strictObject({ recovery_codes: z.array(z.string()) }),
+    async run({ deps, owner, by, now }) {
+      const recovery_codes = await renewOwnCodes(deps, owner, by, now);
+      if (!recovery_codes) throw new Problem('not-allowed', 'there is no second factor that they could stand in for');
+      return { recovery_codes };
     },
   }),
   operation({

@@ -136,6 +136,14 @@ test('a token with the second factor is let in, and one that expired is not', as
   expect(answer.json()).toMatchObject({ sub: user.sub, signed_in: { amr: ['pwd', 'otp', 'mfa'] } });
   const { items } = (await send({ method: 'GET', path: '/factors', token })).json<{ items: object[] }>();
   expect(items).toMatchObject([{ factor: 'password' }, { factor: 'totp' }, { factor: 'recovery_code', left: 3 }]);
+  const elsewhere = await loginToken(user, { otp: codeOf(at, secret, 1) });
+  const made = await send({ method: 'POST', path: '/recovery-codes', token });
+  expect([made.statusCode, made.json()]).toEqual([200, { recovery_codes: expect.any(Array) }]);
+  expect(new Set(made.json<{ recovery_codes: string[] }>().recovery_codes).size).toBe(10);
+  expect((await send({ method: 'DELETE', path: '/authenticator', token })).statusCode).toBe(204);
+  expect((await send({ method: 'DELETE', path: '/authenticator', token })).statusCode).toBe(404);
+  expect((await send({ method: 'POST', path: '/recovery-codes', token })).statusCode).toBe(409);
+  expect((await send({ method: 'GET', path: '/', token: elsewhere })).statusCode).toBe(401);
   at.clock.advance(at.deps.config.ACCESS_TOKEN_TTL);
   for (const { name, method, path, body } of requests) {
     expect((await send({ method, path, token, body })).statusCode, name).toBe(401);
@@ -164,6 +172,8 @@ test('RFC 9470 §3: what needs a fresh sign-in is refused after five minutes, an
     'deletion_request',
     'passkeys_rename',
     'passkeys_remove',
+    'authenticator_remove',
+    'recovery_codes_make',
   ]);
 });
 
@@ -196,7 +206,7 @@ test('the table does what the pages do, and answers what its description says', 
   await signIn(at, user);
   const passkey_id = await aPasskey(user, 'Phone');
   const asked: Record<string, string> = { passkeys_rename: passkey_id, passkeys_remove: passkey_id };
-  const last = ['password_set', 'deletion_request'];
+  const last = ['password_set', 'deletion_request', 'authenticator_remove', 'recovery_codes_make'];
   const rows = operations.filter(({ name, path }) => !last.includes(name) && (!path.includes('{') || name in asked));
   const told: Record<string, Record<string, never>> = {};
   for (const operation of rows) {
