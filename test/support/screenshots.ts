@@ -1,8 +1,8 @@
 /**
- * `node test/support/screenshots.ts [directory=screenshots]` starts a development server and takes a picture of every page
- * of it; with `--samples` it draws the sample pages of test/views instead, which also have what strangers may put there.
- * Each in light and dark, as narrow as WCAG 1.4.10 asks (320 px, which is 1280 px at 400% zoom) and wide. It fails where
- * a page scrolls sideways.
+ * `node test/support/screenshots.ts [directory=screenshots]` starts a development server and takes a picture of every page that one
+ * person meets there, and of the sample pages of test/views, which are every page in every state, also with what strangers may put
+ * there; with `--samples` of these alone. Each in light and dark, as narrow as WCAG 1.4.10 asks (320 px, which is 1280 px at 400%
+ * zoom) and wide; the samples in Arabic as well, in light and narrow. It fails where a page scrolls sideways.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,9 @@ import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from './browser.ts';
 import { openVisit, tour } from './journey.ts';
-import { FLEETING, headersOf, pages } from './sample-pages.ts';
+import type { Language } from '../../src/languages/index.ts';
+import { frameIn } from './sample-pages/frame.ts';
+import { FLEETING, headersOf, pages, samplePages } from './sample-pages.ts';
 import { startServer, stopServers, temporaryDirectory } from './server.ts';
 
 const { values, positionals } = parseArgs({ options: { samples: { type: 'boolean' } }, allowPositionals: true });
@@ -50,33 +52,36 @@ async function runningServer(browser: Browser): Promise<void> {
 
 async function samples(browser: Browser): Promise<void> {
   for (const colorScheme of schemes) {
-    for (const width of widths) {
-      // Without JavaScript, so that the form_post bridge stays where it is; the script's part is in test/views.
-      for (const javaScriptEnabled of [false, true]) {
-        const { page, context } = await openVisit(browser, { colorScheme, width, javaScriptEnabled });
-        await page.route('**', (route) =>
-          route.fulfill({
-            headers: headersOf(new URL(route.request().url()).pathname.slice(1)),
-            body: String(pages[new URL(route.request().url()).pathname.slice(1)]),
-          }),
-        );
-        for (const name of Object.keys(pages).filter((each) =>
-          javaScriptEnabled ? !FLEETING.includes(each) : each === 'form-post',
-        )) {
-          await page.goto(`https://id.example.test/${name}`);
-          await take(page, `sample-${name}-${colorScheme}-${width}`);
-          if (javaScriptEnabled) await complainIfTooWide(page, name);
-        }
-        await context.close();
-      }
+    for (const width of widths) await samplesIn(browser, 'en', { colorScheme, width });
+  }
+  await samplesIn(browser, 'ar', { colorScheme: 'light', width: 320 });
+}
+
+async function samplesIn(browser: Browser, lang: Language, look: { colorScheme: 'light' | 'dark'; width: number }) {
+  const drawn = lang === 'en' ? pages : samplePages(frameIn(lang));
+  // Without JavaScript, so that the form_post bridge stays where it is; the script's part is in test/views.
+  for (const javaScriptEnabled of [false, true]) {
+    const { page, context } = await openVisit(browser, { ...look, javaScriptEnabled });
+    await page.route('**', (route) => {
+      const name = new URL(route.request().url()).pathname.slice(1);
+      return route.fulfill({ headers: headersOf(name), body: String(drawn[name]) });
+    });
+    for (const name of Object.keys(drawn).filter((each) =>
+      javaScriptEnabled ? !FLEETING.includes(each) : each === 'form-post',
+    )) {
+      await page.goto(`https://id.example.test/${name}`);
+      await take(page, `sample-${name}-${lang}-${look.colorScheme}-${look.width}`);
+      if (javaScriptEnabled) await complainIfTooWide(page, name);
     }
+    await context.close();
   }
 }
 
 mkdirSync(directory, { recursive: true });
 const browser = await launchBrowser();
 try {
-  await (values.samples === true ? samples : runningServer)(browser);
+  if (values.samples !== true) await runningServer(browser);
+  await samples(browser);
 } finally {
   await browser.close();
   await stopServers();

@@ -163,6 +163,41 @@ test.each([true, false])(
   },
 );
 
+test.each([
+  ['second-factor', 'otp'],
+  ['second-factor-recovery-only', 'recovery-code'],
+  ['mail-code', 'otp'],
+  ['account-email-code', 'otp'],
+  ['second-factor-recovery', 'problem'],
+  ['account-email-code-problem', 'problem'],
+])(
+  'by keys alone: on %s the cursor is in #%s, and Tab reaches every control in the order of the page',
+  async (name, first) => {
+    const page = await open();
+    await page.goto(`${origin}/${name}`);
+    await page.locator(`#${first}:focus`).waitFor();
+    const reached = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, summary')]
+      .filter((element) => element.checkVisibility() && element.tabIndex === 0)
+      .filter((element) => document.activeElement.compareDocumentPosition(element) & (Node.DOCUMENT_POSITION_FOLLOWING | Node.DOCUMENT_POSITION_CONTAINED_BY))
+      .map((element) => element.id || element.textContent.trim())`,
+    );
+    const visited: string[] = [];
+    for (const _ of reached) {
+      await page.keyboard.press('Tab');
+      visited.push(await page.evaluate('document.activeElement.id || document.activeElement.textContent.trim()'));
+    }
+    expect(visited).toEqual(reached);
+    expect(reached.slice(-2)).toEqual(['language', 'language-submit']);
+    const [posted] = await Promise.all([
+      page.waitForRequest((each) => each.method() === 'POST'),
+      page.keyboard.press('Enter'),
+    ]);
+    expect(new URL(posted.url()).pathname).toBe('/language');
+    await page.context().close();
+  },
+);
+
 test('Show and Hide come with JavaScript, and a shown password is hidden again on submit', async () => {
   const page = await open();
   await page.goto(`${origin}/login`);
