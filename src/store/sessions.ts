@@ -206,6 +206,15 @@ export const find = (db: Db, sid: string): Promise<ShownSession | undefined> =>
     .limit(1)
     .executeTakeFirst();
 
+/** May the live session of this sid count as fresh (`LiveSession.vouched`)? */
+export async function isVouched(db: Db, sid: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from sessions s where s.sid = ${sid} and s.ended_at is null and (s.auth_time_stated
+      or (not exists (select from password_credentials p where p.sub = s.sub)
+        and not exists (select from passkeys k where k.sub = s.sub)))`.execute(db);
+  return rows.length > 0;
+}
+
 /** What narrows a list of sessions. Those that merely ran out are in neither state: they are removed within a day. */
 export interface SessionFilters {
   sub?: string | undefined;

@@ -33,6 +33,8 @@ export interface Owner {
   sid: string;
   auth_time: Date;
   amr: readonly string[];
+  /** False where nobody says when the sign-in was: then it is never fresh. */
+  vouched?: boolean;
   /** Does the session live? A grant with offline_access outlives it. */
   signed_in: boolean;
   second_factors: string[];
@@ -130,7 +132,7 @@ async function findOwner(deps: Deps, request: FastifyRequest, now: Date): Promis
   return { user, sub, client_id, ...signIn, second_factors };
 }
 
-type SignIn = Pick<Owner, 'sid' | 'auth_time' | 'amr' | 'grant_id' | 'trusted' | 'signed_in'>;
+type SignIn = Pick<Owner, 'sid' | 'auth_time' | 'amr' | 'grant_id' | 'trusted' | 'signed_in' | 'vouched'>;
 
 /** What a token of POST /login stands on: it lives as long as its session. */
 async function byLogin({ db }: Pick<Deps, 'db'>, presented: string): Promise<SignIn | undefined> {
@@ -153,5 +155,7 @@ async function byGrant(
   const { sid, auth_time, amr } = grant;
   const session = await sessions.find(db, sid);
   const signed_in = session !== undefined && session.ended_at === null && session.expires_at > now;
-  return { grant_id: gid, sid, auth_time, amr, signed_in, trusted: client.skip_consent };
+  // Its auth_time is that of the session, of which nobody may say when it was.
+  const vouched = await sessions.isVouched(db, sid);
+  return { grant_id: gid, sid, auth_time, amr, signed_in, vouched, trusted: client.skip_consent };
 }

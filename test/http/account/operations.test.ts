@@ -281,6 +281,12 @@ describe('RFC 8707 §2: an application comes by a token for this API alone, with
     expect(refused).toContain('password_set');
     const trusted = await tokenOf(user, { client: await aClient(at, { scope, skip_consent: true }) });
     expect((await get('/data', trusted.access_token)).statusCode).toBe(200);
+    // Signed in by a provider that does not say when it asked.
+    const stated = (auth_time_stated: boolean) =>
+      at.deps.db.updateTable('sessions').set({ auth_time_stated }).where('sub', '=', user.sub).execute();
+    await stated(false);
+    expect((await get('/data', trusted.access_token)).statusCode).toBe(401);
+    await stated(true);
     at.clock.advance(301);
     const stale = await get('/data', trusted.access_token);
     expect(stale.headers['www-authenticate']).toContain('error="insufficient_user_authentication"');
