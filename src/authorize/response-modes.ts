@@ -23,20 +23,17 @@ const byQuery: Carry = (redirect_uri, fields) => {
 
 const byForm: Carry = (redirect_uri, fields) => ({ kind: 'form_post', action: redirect_uri, fields });
 
-interface Row {
-  carry: Carry;
-  /** Is all of it in one JWT, `response` (JARM §2.3)? */
-  jwt: boolean;
-}
-
 export const responseModes = {
-  query: { carry: byQuery, jwt: false },
-  form_post: { carry: byForm, jwt: false },
+  query: byQuery,
+  form_post: byForm,
   // JARM §2.3.4: the way of a code is the query.
-  jwt: { carry: byQuery, jwt: true },
-  'query.jwt': { carry: byQuery, jwt: true },
-  'form_post.jwt': { carry: byForm, jwt: true },
-} as const satisfies Record<ResponseMode, Row>;
+  jwt: byQuery,
+  'query.jwt': byQuery,
+  'form_post.jwt': byForm,
+} as const satisfies Record<ResponseMode, Carry>;
+
+/** Is all of such an answer in one JWT (JARM §2.3)? Its name says so, also where there is no such mode. */
+export const isInJwt = (mode: string): boolean => mode === 'jwt' || mode.endsWith('.jwt');
 
 /**
  * The answer of success or failure, with `state` unchanged and the issuer in both. Whoever spends something for it makes it
@@ -54,23 +51,19 @@ export async function respond(
       ? { error: answer.error, error_description: answer.error_description }
       : { code: answer.code };
   const parameters = { ...outcome, ...(state !== undefined && { state }) };
-  const { carry, jwt } = responseModes[response_mode];
   // RFC 9207 §2; a JWT says itself whose it is, and nothing stands beside it (§2.4, JARM §2.3).
-  const fields = jwt
+  const fields = isInJwt(response_mode)
     ? { response: await issueResponse(deps, client, parameters, now) }
     : { ...parameters, iss: deps.config.ISSUER };
-  return carry(redirect_uri, fields);
+  return responseModes[response_mode](redirect_uri, fields);
 }
 
 export const isResponseMode = (text: string): text is ResponseMode =>
   (RESPONSE_MODES as readonly string[]).includes(text);
 
-/** Is all of such an answer in a JWT? */
-export const isInJwt = (mode: ResponseMode): boolean => responseModes[mode].jwt;
-
 /** Can such an answer go there? No page posts to a private-use scheme. */
 export const canReach = (mode: ResponseMode, redirect_uri: string): boolean =>
-  responseModes[mode].carry !== byForm || isWebUri(redirect_uri);
+  responseModes[mode] !== byForm || isWebUri(redirect_uri);
 
 /** Is this response mode open to the client? `jwt` is another name for query.jwt. */
 export function mayUse({ response_modes }: Client, mode: ResponseMode): boolean {
@@ -79,9 +72,6 @@ export function mayUse({ response_modes }: Client, mode: ResponseMode): boolean 
 }
 
 const fullName = (mode: ResponseMode): ResponseMode => (mode === 'jwt' ? 'query.jwt' : mode);
-
-/** Does somebody want a JWT who says this, also where there is no such mode? */
-const wantsJwt = (mode: string): boolean => mode === 'jwt' || mode.endsWith('.jwt');
 
 const JWT_MODES = RESPONSE_MODES.filter(isInJwt);
 
@@ -92,7 +82,7 @@ const JWT_MODES = RESPONSE_MODES.filter(isInJwt);
 export function modeFor(client: Client, redirect_uri: string, sent: Parameters[string] | undefined): ResponseMode {
   const named = [sent ?? 'query'].flat();
   const asked = named.filter(isResponseMode);
-  const inJwt = named.some(wantsJwt) || (client.response_modes?.every(isInJwt) ?? false);
+  const inJwt = named.some(isInJwt) || (client.response_modes?.every(isInJwt) ?? false);
   const candidates = inJwt ? [...asked.filter(isInJwt), ...JWT_MODES] : [...asked, ...RESPONSE_MODES];
   const isOpen = (mode: ResponseMode): boolean => mayUse(client, mode) && canReach(mode, redirect_uri);
   return candidates.find(isOpen) ?? (inJwt ? 'query.jwt' : 'query');

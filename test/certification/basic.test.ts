@@ -25,6 +25,7 @@ import {
   type Party,
   type Suite,
 } from '../support/certification.ts';
+import { anEncryptionKey, jwksOf, opened } from '../support/encryption.ts';
 import { aClient } from '../support/fixtures.ts';
 import { postTo, summary, type Visitor } from '../support/visitor.ts';
 
@@ -75,6 +76,22 @@ describe.each(['jwt', 'query.jwt', 'form_post.jwt'] as const)('answers by %s', (
     await expect(validate(at())).rejects.toMatchObject({ error: 'login_required' });
     await expect(validate(other)).rejects.toThrow(/"aud"/);
   });
+});
+
+test('JARM §2.2, §2.4: an encrypted answer opens with the key of its client, and passes the checks with no other', async () => {
+  const { privateKey, jwk } = await anEncryptionKey('ECDH-ES');
+  const encrypted = { jwks: jwksOf(jwk), authorization_encrypted_response_alg: 'ECDH-ES' as const };
+  const made = await aClient(suite.test, { redirect_uris: [CALLBACK], response_modes: ['jwt'], ...encrypted });
+  const of: Party = { ...partyOf(made), response_mode: 'jwt' };
+  const request = requestOf(of);
+  const { answer } = await walk(suite, aBrowser(suite), urlOf(suite, request));
+  const read = (key: jose.CryptoKey): Promise<URLSearchParams> =>
+    oauth.validateJwtAuthResponse(suite.as, asClient(suite, of), answer!, request['state'], {
+      ...insecure,
+      [oauth.jweDecrypt]: async (jwe) => (await opened(jwe, key)).text,
+    });
+  expect((await read(privateKey)).get('code')).toMatch(/^[0-9a-z]+_[\w-]{43}$/);
+  await expect(read((await anEncryptionKey('ECDH-ES')).privateKey)).rejects.toThrow(/decryption/);
 });
 
 describe.each(modes)('answers by %s', (mode) => {
