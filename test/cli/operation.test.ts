@@ -2,16 +2,21 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { posternOn, type Postern } from '../support/command.ts';
+import { commandsOn, posternOn, type Postern } from '../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { SECRET_KEY, stopServers, temporaryDirectory } from '../support/server.ts';
 
 let database: TestDatabase;
 let postern: Postern;
+/** The same in this process, for what is not about a process. */
+let command: Postern;
 const alone = posternOn(undefined);
 beforeAll(async () => {
   database = await createTestDatabase();
   postern = posternOn(database);
+  command = await commandsOn(database);
+  // As before the first server: nothing signs yet.
+  await database.db.deleteFrom('signing_keys').execute();
 });
 afterAll(async () => {
   await database.close();
@@ -90,23 +95,23 @@ describe('keys', () => {
   test('rotate publishes a key that signs later; retire replaces the one that signs', async () => {
     // Where nothing signs yet there is nobody to wait for.
     const first = await postern(['keys', 'rotate', '-q']);
-    const made = await postern(['keys', 'rotate', '--json']);
+    const made = await command(['keys', 'rotate', '--json']);
     expect(made.json()).toEqual({ kid: expect.any(String), alg: 'RS256', activates_at: expect.stringMatching(/Z$/) });
-    const now = await postern(['keys', 'rotate', '--alg', 'ES256', '--immediately', '-q']);
+    const now = await command(['keys', 'rotate', '--alg', 'ES256', '--immediately', '-q']);
     const kid = now.stdout.trim();
-    expect((await postern(['keys', 'list'])).stdout).toMatch(new RegExp(`^${kid} +sig +ES256 +active +yes +\\d`, 'm'));
+    expect((await command(['keys', 'list'])).stdout).toMatch(new RegExp(`^${kid} +sig +ES256 +active +yes +\\d`, 'm'));
 
-    const retired = await postern(['keys', 'retire', kid, '--json']);
+    const retired = await command(['keys', 'retire', kid, '--json']);
     expect(retired.json()).toEqual({ kid, alg: 'ES256', replacement: expect.any(String) });
-    const states = (await postern(['keys', 'list', '--json'])).items();
+    const states = (await command(['keys', 'list', '--json'])).items();
     expect(Object.fromEntries(states.map(({ kid, state }) => [kid, state]))).toEqual({
       [first.stdout.trim()]: 'active',
       [String(made.json()['kid'])]: 'next',
       [kid]: 'retired',
       [String(retired.json()['replacement'])]: 'active',
     });
-    expect((await postern(['keys', 'retire', kid])).code).toBe(1);
-    expect((await postern(['keys', 'retire', 'nobody'])).code).toBe(3);
+    expect((await command(['keys', 'retire', kid])).code).toBe(1);
+    expect((await command(['keys', 'retire', 'nobody'])).code).toBe(3);
     const events = await database.db
       .selectFrom('audit_events')
       .select(['event', 'actor'])
@@ -133,8 +138,8 @@ describe('doctor', () => {
     const DATA_DIR = temporaryDirectory();
     await writeFile(join(DATA_DIR, 'secret-keys'), SECRET_KEY);
     await chmod(join(DATA_DIR, 'secret-keys'), 0o644);
-    await postern(['clients', 'create', '--client-id', 'demo-web', '--redirect-uri', 'http://localhost:8080/']);
-    await postern(['clients', 'update', 'demo-web', '--auth-method', 'none', '--skip-consent', '--scope', 'not:there']);
+    await command(['clients', 'create', '--client-id', 'demo-web', '--redirect-uri', 'http://localhost:8080/']);
+    await command(['clients', 'update', 'demo-web', '--auth-method', 'none', '--skip-consent', '--scope', 'not:there']);
     const SECRET_KEYS = 'another secret key of more than thirty-two';
     const found = await postern(['doctor', '--json'], { env: { ...production, DATA_DIR, SECRET_KEYS } });
     expect(found.code).toBe(1);
@@ -163,8 +168,8 @@ describe('doctor', () => {
   });
 
   test('names what an older server took of a client and this one would refuse, each once and without a password', async () => {
-    await postern(['clients', 'create', '--client-id', 'of-old', '--redirect-uri', 'https://app.example.test/cb']);
-    await postern(['clients', 'create', '--client-id', 'of-today', '--redirect-uri', 'https://app.example.test/cb']);
+    await command(['clients', 'create', '--client-id', 'of-old', '--redirect-uri', 'https://app.example.test/cb']);
+    await command(['clients', 'create', '--client-id', 'of-today', '--redirect-uri', 'https://app.example.test/cb']);
     await database.db
       .updateTable('clients')
       .set({
