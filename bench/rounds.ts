@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { fetch } from 'undici';
 import { errorsOf, type Fire, type Fired } from './load/index.ts';
-import type { Amount, Load, Scenario, Shot } from './scenario.ts';
+import { filled, type Amount, type Load, type Scenario, type Shot } from './scenario.ts';
 import type { Server } from './servers/process.ts';
 import { median } from './statistics.ts';
 
@@ -120,7 +120,7 @@ async function resultOf({ name, server }: Contestant, rounds: Round[]): Promise<
 /** Sends the first request, and the ones that follow from it, and looks at the last answer. It uses one value up. */
 async function trySample({ check }: Scenario, { name, server }: Contestant, load: Load): Promise<void> {
   if (name === 'ceiling') return;
-  let shot: Shot = withValue(load.shot, load.values?.at(-1) ?? '');
+  let shot: Shot = filled(load.shot, load.values?.at(-1) ?? '');
   if (Array.isArray(load.values)) load.values.pop();
   for (let hop = 0; hop < 2; hop += 1) {
     const { method, path, headers, body } = shot;
@@ -138,13 +138,7 @@ async function trySample({ check }: Scenario, { name, server }: Contestant, load
       throw new Error(`${name} answered ${answer.status}: ${location ?? text.slice(0, 400)}`);
     const begin = location.indexOf(step.after) + step.after.length;
     const end = location.indexOf(step.until, begin);
-    shot = withValue(step.next, location.slice(begin, end < 0 ? undefined : end));
+    shot = filled(step.next, location.slice(begin, end < 0 ? undefined : end));
   }
   throw new Error(`${name} sends us from one place to the next`);
 }
-
-const withValue = (shot: Shot, value: string): Shot => ({
-  ...shot,
-  path: shot.path.replaceAll('{}', value),
-  ...(shot.body !== undefined && { body: shot.body.replaceAll('{}', value) }),
-});

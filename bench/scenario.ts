@@ -2,7 +2,7 @@
 import type { PeerWorld } from './servers/peer.ts';
 import type { World } from './world.ts';
 
-/** One request. `{}` in its path or body stands for a value: a code, a token. */
+/** One request. `{}` in its path, its headers or its body stands for a value: a code, a token. */
 export interface Shot {
   method: 'GET' | 'POST';
   path: string;
@@ -54,6 +54,14 @@ export interface Scenario {
 }
 
 export const FORM = { 'content-type': 'application/x-www-form-urlencoded' } as const;
+
+/** A request with its value in place. */
+export const filled = (shot: Shot, value: string): Shot => ({
+  ...shot,
+  path: shot.path.replaceAll('{}', value),
+  headers: Object.fromEntries(Object.entries(shot.headers).map(([name, text]) => [name, text.replaceAll('{}', value)])),
+  ...(shot.body !== undefined && { body: shot.body.replaceAll('{}', value) }),
+});
 
 /** HTTP Basic, as clients send it (RFC 6749 §2.3.1). */
 export const basic = ({ client_id, client_secret }: { client_id: string; client_secret: string }): string =>

@@ -200,10 +200,3 @@ export const machineRequest = (client: Client, kind: Kind, path = '/token'): Sho
   headers: { ...FORM, authorization: basic(client) },
   body: form({ grant_type: 'client_credentials', scope: 'jobs:read', resource: resourceOf(kind) }),
 });
-
-/** One request with its value in place. */
-export const filled = (shot: Shot, value: string): Shot => ({
-  ...shot,
-  path: shot.path.replaceAll('{}', value),
-  ...(shot.body !== undefined && { body: shot.body.replaceAll('{}', value) }),
-});

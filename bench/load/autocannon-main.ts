@@ -1,7 +1,7 @@
 /** Reads a load from standard input, sends it by autocannon, and writes what came of it to standard output. */
 import { json } from 'node:stream/consumers';
 import autocannon, { type Request } from 'autocannon';
-import type { Amount, Load, Shot } from '../scenario.ts';
+import { filled, type Amount, type Load, type Shot } from '../scenario.ts';
 import type { Fired } from './index.ts';
 
 const { origin, load, amount } = (await json(process.stdin)) as { origin: string; load: Load; amount: Amount };
@@ -10,12 +10,10 @@ let dry = 0;
 const queue: Array<{ shot: Shot; value: string }> = (load.values ?? []).map((value) => ({ shot: load.shot, value }));
 let head = 0;
 
-const filled = ({ method, path, headers, body }: Shot, value: string): Request => ({
-  method,
-  path: path.replaceAll('{}', value),
-  headers: { ...headers },
-  ...(body !== undefined && { body: body.replaceAll('{}', value) }),
-});
+const requestOf = (shot: Shot, value: string): Request => {
+  const { method, path, headers, body } = filled(shot, value);
+  return { method, path, headers: { ...headers }, ...(body !== undefined && { body }) };
+};
 
 function next(request: Request): Request {
   if (load.values === undefined) return request;
@@ -26,7 +24,7 @@ function next(request: Request): Request {
     return request;
   }
   head += 1;
-  return { ...request, ...filled(entry.shot, entry.value) };
+  return { ...request, ...requestOf(entry.shot, entry.value) };
 }
 
 function answered(_status: number, body: string, _context: object, headers?: unknown): void {
@@ -43,7 +41,7 @@ function answered(_status: number, body: string, _context: object, headers?: unk
   lost += 1;
 }
 
-const first = filled(load.shot, '');
+const first = requestOf(load.shot, '');
 const instance = autocannon(
   {
     url: origin,

@@ -11,12 +11,16 @@ lost, dry, odd = 0, 0, 0
 local function fill(shot, value)
   if not shot.holds_value then return shot.ready end
   local replacement = value:gsub('%%', '%%%%')
-  return wrk.format(shot.method, (shot.path:gsub('{}', replacement)), shot.headers, shot.body and (shot.body:gsub('{}', replacement)))
+  local headers = {}
+  for name, text in pairs(shot.headers) do headers[name] = text:gsub('{}', replacement) end
+  return wrk.format(shot.method, (shot.path:gsub('{}', replacement)), headers, shot.body and (shot.body:gsub('{}', replacement)))
 end
 
 local function prepare(shot)
   shot.headers = shot.headers or {}
-  shot.holds_value = (shot.path .. (shot.body or '')):find('{}', 1, true) ~= nil
+  local texts = shot.path .. (shot.body or '')
+  for _, text in pairs(shot.headers) do texts = texts .. text end
+  shot.holds_value = texts:find('{}', 1, true) ~= nil
   if not shot.holds_value then shot.ready = wrk.format(shot.method, shot.path, shot.headers, shot.body) end
   return shot
 end

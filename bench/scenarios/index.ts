@@ -4,6 +4,7 @@ import { clientCredentials, logged } from './client-credentials.ts';
 import { codeExchange } from './code-exchange.ts';
 import { codeFlow } from './code-flow.ts';
 import { discovery, jwks } from './documents.ts';
+import { clientCredentialsDpop, userinfoDpop } from './dpop.ts';
 import { introspectJwt, introspectOpaque } from './introspection.ts';
 import { refresh } from './refresh.ts';
 import { revocation } from './revocation.ts';
@@ -16,6 +17,7 @@ export const scenarios = {
   'client-credentials-rs256': clientCredentials('rs256'),
   'client-credentials-opaque': clientCredentials('opaque'),
   'client-credentials-logged': logged,
+  'client-credentials-dpop': clientCredentialsDpop,
   'code-exchange': codeExchange({ openid: false }),
   'code-exchange-openid': codeExchange({ openid: true }),
   refresh: refresh({ openid: false }),
@@ -23,6 +25,7 @@ export const scenarios = {
   'introspection-jwt': introspectJwt,
   'introspection-opaque': introspectOpaque,
   userinfo,
+  'userinfo-dpop': userinfoDpop,
   revocation,
   discovery,
   jwks,

@@ -1,7 +1,7 @@
 /** Introspection (RFC 7662) of one access token of a person, over and over, by an API. */
-import { basic, FORM, form, type Scenario, type Shot } from '../scenario.ts';
+import { basic, filled, FORM, form, type Scenario, type Shot } from '../scenario.ts';
 import { SCOPE } from '../shared.ts';
-import { filled, redemption, send, type Client } from '../world.ts';
+import { redemption, send, type Client } from '../world.ts';
 import { has } from './checks.ts';
 
 const question = (client: Client, token: string, path: string): Shot => ({

@@ -1,7 +1,7 @@
 /** grant_type=refresh_token: every connection goes on with the token that it was given last. */
-import type { Follow, Scenario, Shot } from '../scenario.ts';
+import { filled, type Follow, type Scenario, type Shot } from '../scenario.ts';
 import { SCOPE, SCOPE_WITHOUT_OPENID } from '../shared.ts';
-import { filled, redemption, rotation, send } from '../world.ts';
+import { redemption, rotation, send } from '../world.ts';
 import { has, hasNot, isSignedBy } from './checks.ts';
 
 /** More than connections, since the tool may take one for a trial. */

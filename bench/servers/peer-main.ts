@@ -117,6 +117,7 @@ const configuration: Configuration = {
   features: {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
+    dPoP: { enabled: true },
     introspection: { enabled: true },
     revocation: { enabled: true },
     resourceIndicators: {

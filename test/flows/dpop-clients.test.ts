@@ -74,7 +74,7 @@ test('RFC 9449 §7.1: an API accepts a bound token with the validation of oauth4
   const issuer = new URL(deployment.issuer);
   const as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
   const registered = await aService(deployment.test);
-  const self = { client_id: registered.client_id };
+  const self: oauth.Client = { client_id: registered.client_id };
   const DPoP = oauth.DPoP(self, await oauth.generateKeyPair('ES256'));
   const auth = oauth.ClientSecretBasic(registered.client_secret);
   const response = await oauth.clientCredentialsGrantRequest(as, self, auth, {}, { ...insecure, DPoP });
@@ -83,7 +83,7 @@ test('RFC 9449 §7.1: an API accepts a bound token with the validation of oauth4
 
   const requests: Request[] = [];
   const take: typeof fetch = async (input, init) => {
-    requests.push(new Request(input as string, init as RequestInit));
+    requests.push(new Request(input, init));
     return new Response('', { status: 200 });
   };
   const api = new URL('https://api.example.test/jobs');
