@@ -25,6 +25,8 @@ export type PeopleEvent =
   | { event: 'recovery_codes_made'; sub: string; detail: { codes: number } }
   | { event: 'recovery_code_used'; sub: string; detail: { left: number } }
   | { event: 'deletion_requested'; sub: string; detail: { erase_after: string } }
+  /** Many wrong passwords, or wrong second factors after the right password. */
+  | { event: 'passwords_guessed' | 'second_factors_guessed'; sub: string }
   | { event: 'deletion_withdrawn' | 'data_downloaded'; sub: string }
   /** `sub` is the name that stands for the person in the log from then on. */
   | { event: 'user_erased'; sub: string }

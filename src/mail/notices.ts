@@ -19,6 +19,7 @@ export const NOTICES = [
   'account_deletion_cancelled',
   'account_deleted',
   'account_suspected',
+  'password_suspected',
 ] as const;
 
 export type NoticeName = (typeof NOTICES)[number];

@@ -60,6 +60,13 @@ export const MOST_DOUBLINGS = 20;
 export const delayAfter = (count: number, { free, first, longest }: ThrottlePolicy): number =>
   count < free ? 0 : Math.min(longest, first * 2 ** Math.min(count - free, MOST_DOUBLINGS));
 
+/** Was the last failure the one that used up what a lane has free, or as much once more? */
+export const usedUp = (failed: ReadonlyMap<string, Failures>, lanes: readonly Lane[]): boolean =>
+  lanes.some(({ key, policy: { free } }) => {
+    const { count } = failed.get(key) ?? { count: 0 };
+    return count > 0 && count % free === 0;
+  });
+
 /** When a guess in these lanes is accepted again, after what failed in them; undefined when it is at once. */
 export function blockedUntil(
   failed: ReadonlyMap<string, Failures>,

@@ -4,6 +4,7 @@ import { answerAddress } from './email-change.ts';
 import { answerReset } from './recovery.ts';
 import { answerSignIn } from './email-sign-in.ts';
 import { answerSignUp } from './registration.ts';
+import { answerSuspicion, SUSPICION } from './suspicion.ts';
 import type { Answer } from '../mail/requests.ts';
 
 export type AnswerNeeds = Pick<Deps, 'config' | 'db' | 'secrets' | 'random' | 'clock' | 'log'>;
@@ -13,4 +14,5 @@ export const mailAnswers: Readonly<Record<string, Answer<AnswerNeeds>>> = {
   'sign-up': answerSignUp,
   'sign-in': answerSignIn,
   'change-email': answerAddress,
+  [SUSPICION]: answerSuspicion,
 };

@@ -9,6 +9,7 @@ import * as failures from '../store/failures.ts';
 import type { Trx } from '../store/postgres/db.ts';
 import { LostKey, type Attempt, type ProofNeeds, type Proven } from './factors/factor.ts';
 import { factorOf, secondFactors, type FactorName } from './factors/index.ts';
+import { noteGuess } from './suspicion.ts';
 
 type Needs = ProofNeeds & Pick<Deps, 'clock' | 'log'>;
 
@@ -65,7 +66,10 @@ export async function proveSecondFactor(
     });
   }
   const proven = await proofOf(deps, keys, { sub, given, bound_to, by }, factor, now);
-  if (!proven) throw wrongProof(sub, factor);
+  if (!proven) {
+    await noteGuess(deps, { of: 'second_factor', sub }, { failed, lanes }, by, now);
+    throw wrongProof(sub, factor);
+  }
   return {
     factor,
     amr: proven.amr,

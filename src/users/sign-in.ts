@@ -19,6 +19,7 @@ import * as users from '../store/users.ts';
 import { knownDevices, readDevice } from './device.ts';
 import { endOfDrawn } from './drawn-password.ts';
 import { openForeignSecret } from './foreign-secrets.ts';
+import { noteGuess } from './suspicion.ts';
 
 export interface Credentials {
   /** Username or e-mail address. */
@@ -82,7 +83,8 @@ export function signIn(deps: Needs, credentials: Credentials, by: Requester): Pr
     );
     const over = user?.password_drawn === true && endOfDrawn(user.password_changed_at!) <= now;
     if (!user || !matches || over || user.disabled_at !== null) {
-      if (!suspected) await failures.count(deps.db, keys, now, since);
+      if (suspected) await noteGuess(deps, { of: 'password', name: credentials.username }, { failed, lanes }, by, now);
+      else await failures.count(deps.db, keys, now, since);
       const wrong = matches ? (over ? 'expired password' : 'disabled account') : 'wrong password';
       const cause = user ? wrong : 'unknown account';
       throw new OAuthError('invalid_credentials', 'the username or the password is not right', {

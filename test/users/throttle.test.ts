@@ -2,16 +2,19 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { configWith } from '../../src/config.ts';
+import { answerMailRequests } from '../../src/mail/requests.ts';
 import { transact } from '../../src/store/postgres/db.ts';
 import { sha256 } from '../../src/protocol/handle.ts';
 import type { User } from '../../src/store/users.ts';
 import { revokeEverything } from '../../src/users/access.ts';
 import { removePassword, setDisabled, setPassword } from '../../src/users/accounts.ts';
 import { DEVICE_LANES } from '../../src/users/device.ts';
+import { mailAnswers } from '../../src/users/mail-answers.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aUser, BY, formTokenOf, PASSWORD, signIn, TestBrowser } from '../support/fixtures.ts';
 import { errorOn, titleOf } from '../support/pages.ts';
+import { aUserWithTotp } from '../support/second-factor.ts';
 
 let at: TestApp;
 beforeAll(async () => {
@@ -120,6 +123,49 @@ test('ASVS 6.3.8: no count tells that a name and an address are of one account, 
   // A sign-in by the one ends nothing of the other.
   expect(await tried(address, anAddress(), PASSWORD)).toBe('200');
   expect(await tried(user, anAddress())).toBe('429 3600');
+});
+
+test('ASVS 6.3.5: whoever is guessed at is told, once a day: by a worker, so that a name that nobody has is answered like theirs', async () => {
+  verifyFast();
+  const { db } = at.deps;
+  const deps = { ...at.deps, config: { ...at.deps.config, SMTP_URL: 'smtp://localhost' } };
+  const told = async (sub: string) => {
+    const mails = await db.selectFrom('mails').select('recipient').where('sub', '=', sub).execute();
+    const events = await db.selectFrom('audit_events').select(['event', 'ip']).where('sub', '=', sub).execute();
+    return [mails.length, events.filter(({ event }) => event.endsWith('_guessed'))];
+  };
+  const noted = async () => (await db.selectFrom('mail_requests').select('kind').execute()).length;
+  const { user } = await aUserWithTotp(at);
+  const before = await noted();
+  const from = anAddress();
+  const guesses = { event: 'passwords_guessed', ip: from };
+  await fail(user, from, 4);
+  await fail({ username: 'nobody-at-all' }, from, 5);
+  expect(await noted()).toBe(before + 1);
+  await fail(user, from, 1);
+  await fail({ username: user.email! }, anAddress(), 5);
+  expect([await noted(), await told(user.sub)]).toEqual([before + 3, [0, []]]);
+  await answerMailRequests(deps, mailAnswers);
+  expect(await told(user.sub)).toEqual([1, [guesses]]);
+  at.clock.advance(86_399);
+  await fail(user, anAddress(), 5);
+  await answerMailRequests(deps, mailAnswers);
+  expect(await told(user.sub)).toEqual([1, [guesses]]);
+  at.clock.advance(1);
+  const later = anAddress();
+  await fail(user, later, 5);
+  await answerMailRequests(deps, mailAnswers);
+  expect(await told(user.sub)).toEqual([2, [guesses, { ...guesses, ip: later }]]);
+  // Whoever has the password and guesses the second factor is another matter, and told of on the same day.
+  const at_once = anAddress();
+  const guess = { username: user.username, password: PASSWORD, otp: '000000' };
+  for (let n = 0; n < 5; n += 1) {
+    const answer = await at.app.inject({ method: 'POST', url: '/login', remoteAddress: at_once, payload: guess });
+    expect(answer.statusCode).toBe(401);
+  }
+  await answerMailRequests(deps, mailAnswers);
+  const codes = { event: 'second_factors_guessed', ip: at_once };
+  expect(await told(user.sub)).toEqual([3, [guesses, { ...guesses, ip: later }, codes]]);
 });
 
 test('the page says 429 with Retry-After, the form stays, and the request is not lost', async () => {

@@ -78,6 +78,7 @@ export const ar: MailSentences = {
     account_deletion_asked: 'سيُحذف حسابك في {name}',
     account_deletion_cancelled: 'لن يُحذف حسابك',
     account_deleted: 'حُذف حسابك',
-    account_suspected: 'تمت حماية حسابك بعد أمر غير معتاد: {name}',
+    account_suspected: 'أُدخلت كلمات مرور خاطئة كثيرة لحسابك، وأُبطئت المحاولات التالية',
+    password_suspected: 'هناك من يعرف كلمة مرورك وأدخل رموزًا خاطئة مرارًا',
   },
 };

@@ -78,6 +78,7 @@ export const de: MailSentences = {
     account_deletion_asked: 'Ihr Konto wird am {name} gelöscht',
     account_deletion_cancelled: 'Ihr Konto wird nicht gelöscht',
     account_deleted: 'Ihr Konto wurde gelöscht',
-    account_suspected: 'Ihr Konto wurde nach etwas Ungewöhnlichem geschützt: {name}',
+    account_suspected: 'Für Ihr Konto wurden viele falsche Passwörter eingegeben, weitere Versuche werden gebremst',
+    password_suspected: 'Jemand kennt Ihr Passwort und hat wiederholt falsche Codes eingegeben',
   },
 };

@@ -86,6 +86,7 @@ export const en = {
     account_deletion_asked: 'Your account will be deleted on {name}',
     account_deletion_cancelled: 'Your account will not be deleted',
     account_deleted: 'Your account was deleted',
-    account_suspected: 'Your account was protected after something unusual: {name}',
+    account_suspected: 'Somebody typed many wrong passwords for your account, and is slowed down',
+    password_suspected: 'Somebody knows your password and typed wrong codes again and again',
   } satisfies Record<NoticeName, string>,
 };

@@ -78,6 +78,8 @@ export const es: MailSentences = {
     account_deletion_asked: 'Su cuenta se eliminará el {name}',
     account_deletion_cancelled: 'Su cuenta no se eliminará',
     account_deleted: 'Se ha eliminado su cuenta',
-    account_suspected: 'Se ha protegido su cuenta tras algo inusual: {name}',
+    account_suspected:
+      'Se han escrito muchas contraseñas incorrectas para su cuenta; los siguientes intentos se ralentizan',
+    password_suspected: 'Alguien conoce su contraseña y ha escrito repetidamente códigos incorrectos',
   },
 };

@@ -78,6 +78,8 @@ export const fr: MailSentences = {
     account_deletion_asked: 'Votre compte sera supprimé le {name}',
     account_deletion_cancelled: 'Votre compte ne sera pas supprimé',
     account_deleted: 'Votre compte a été supprimé',
-    account_suspected: 'Votre compte a été protégé après un événement inhabituel : {name}',
+    account_suspected:
+      'Beaucoup de mots de passe erronés ont été saisis pour votre compte, les tentatives suivantes sont ralenties',
+    password_suspected: 'Quelqu’un connaît votre mot de passe et a saisi plusieurs fois de suite des codes erronés',
   },
 };

@@ -78,6 +78,7 @@ export const ja: MailSentences = {
     account_deletion_asked: 'アカウントは {name} に削除されます',
     account_deletion_cancelled: 'アカウントの削除は取り消されました',
     account_deleted: 'アカウントが削除されました',
-    account_suspected: '通常と異なる操作があったため、アカウントを保護しました: {name}',
+    account_suspected: 'お使いのアカウントに対して誤ったパスワードが何度も入力されたため、以降の試行を制限しています',
+    password_suspected: 'パスワードを知っている何者かが、誤ったコードを繰り返し入力しました',
   },
 };

@@ -78,6 +78,7 @@ export const pl: MailSentences = {
     account_deletion_asked: 'Twoje konto zostanie usunięte: {name}',
     account_deletion_cancelled: 'Twoje konto nie zostanie usunięte',
     account_deleted: 'Twoje konto zostało usunięte',
-    account_suspected: 'Twoje konto zostało zabezpieczone po nietypowym zdarzeniu: {name}',
+    account_suspected: 'Do Twojego konta wielokrotnie wpisano błędne hasło, kolejne próby są spowalniane',
+    password_suspected: 'Ktoś zna Twoje hasło i wielokrotnie wpisał błędne kody',
   },
 };

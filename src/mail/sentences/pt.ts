@@ -78,6 +78,7 @@ export const pt: MailSentences = {
     account_deletion_asked: 'A sua conta será excluída em {name}',
     account_deletion_cancelled: 'A sua conta não será excluída',
     account_deleted: 'A sua conta foi excluída',
-    account_suspected: 'A sua conta foi protegida após algo incomum: {name}',
+    account_suspected: 'Foram escritas muitas senhas erradas para a sua conta; as próximas tentativas são atrasadas',
+    password_suspected: 'Alguém conhece a sua senha e escreveu repetidamente códigos errados',
   },
 };

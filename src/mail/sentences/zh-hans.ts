@@ -78,6 +78,7 @@ export const zhHans: MailSentences = {
     account_deletion_asked: '您的帐户将于 {name} 删除',
     account_deletion_cancelled: '您的帐户不会被删除',
     account_deleted: '您的帐户已删除',
-    account_suspected: '发现异常后，您的帐户已受到保护：{name}',
+    account_suspected: '有人多次为您的帐户输入错误密码，后续尝试已被减速',
+    password_suspected: '有人知道您的密码，并多次输入了错误的验证码',
   },
 };
