@@ -70,7 +70,7 @@ test.each<[asked: Asked, acr: string]>([
   expect(await acrOf(await answer(asked))).toBe(acr);
 });
 
-test('OpenID Connect Core §12.2, RFC 9068 §2.2.1: the acr of the request stays through a refresh, also in the access token', async () => {
+test('OpenID Connect Core §12.2, RFC 9068 §2.2.1, RFC 9470 §6.1: the acr of the request stays through a refresh, also in the access token', async () => {
   const tokens = await tokensOf(await answer({ acr_values: SILVER }));
   const refreshed = (await refresh(at, client, tokens.refresh_token)).json<Tokens>();
   for (const token of [tokens.id_token, tokens.access_token, refreshed.id_token, refreshed.access_token]) {
@@ -84,7 +84,7 @@ test.each<[asked: unknown]>([
   [{ values: ['unknown'], essential: true }],
   [{ values: [], essential: true }],
 ])(
-  'unmet_authentication_requirements: essential acr %j cannot be met here: nobody is asked for nothing',
+  'RFC 9470 §5: essential acr %j cannot be met here, unmet_authentication_requirements: nobody is asked for nothing',
   async (request) => {
     const refused = { error: 'unmet_authentication_requirements', state: 'a state', iss: browser.issuer };
     // Of a stranger it is not known yet: they may have a passkey, which is two factors in one.
@@ -98,7 +98,7 @@ test.each<[asked: unknown]>([
   },
 );
 
-test('unmet_authentication_requirements: a pushed request comes to the same end', async () => {
+test('RFC 9470 §5: what cannot be met is unmet_authentication_requirements, of a pushed request too', async () => {
   const { client_id, redirect_uri } = client;
   const request = {
     response_type: 'code',
@@ -157,7 +157,7 @@ test('OpenID Connect Core §3.1.2.1: with prompt=none, an essential acr that a s
   expect(await acrOf(await answer({ acr_values: KNOWN, prompt: 'none' }))).toBe('1');
 });
 
-test('a session with a second factor meets 2, and what is mapped to it', async () => {
+test('RFC 9470 §5: a session with a second factor meets 2, and what is mapped to it', async () => {
   await signedInBy(['pwd', 'otp', 'mfa'], '2');
   expect(await acrOf(await answer(acrClaim({ value: '2', essential: true })))).toBe('2');
   expect(await acrOf(await answer({ acr_values: GOLD }))).toBe(GOLD);

@@ -98,7 +98,7 @@ test('OpenID Connect Core §3.1.2.1: a sign-in in another tab satisfies prompt=l
   expect(answerTo(firstParty, await browser.get(page.url.replace('/login', '')))).toHaveProperty('code');
 });
 
-test('OpenID Connect Core §3.1.2.1: max_age asks only when the sign-in is older, and auth_time says how old it is', async () => {
+test('OpenID Connect Core §3.1.2.1, RFC 9470 §4: max_age asks only when the sign-in is older, and auth_time says how old it is', async () => {
   const signedInAt = Math.floor(at.clock.now().getTime() / 1000) - 5;
   const fresh = answerOf(await open(browser, firstParty, { max_age: '60' }));
   expect((await idTokenOf(fresh))['auth_time']).toBe(signedInAt);

@@ -193,7 +193,7 @@ describe.each(Object.keys(combinations))('after %s', (combination) => {
     at.clock.advance(30);
   });
 
-  test('every grant tells every client what is true', async () => {
+  test('RFC 9470 §6.1, §6.2: every grant tells every client what is true', async () => {
     const table = Object.keys(kinds).flatMap((kind) => GRANTS.map((grant) => [kind, grant] as const));
     let before: Partial<Tokens> = {};
     for (const [kind, grant] of table) {

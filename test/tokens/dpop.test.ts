@@ -66,7 +66,7 @@ test('RFC 9449 §5.1: the algorithms of proofs are in the metadata', async () =>
   expect(dpop_signing_alg_values_supported).toEqual(DPOP_ALGS);
 });
 
-test('RFC 9449 §4.2: a proof is signed with any of these algorithms', async () => {
+test('RFC 9449 §4.2, §11.6: a proof is signed with any of these algorithms', async () => {
   const service = await aService(at);
   for (const alg of ['ES256', 'ES384', 'ES512', 'PS256', 'RS256', 'EdDSA', 'Ed25519']) {
     const holder = await aHolder(at, alg);
@@ -76,13 +76,13 @@ test('RFC 9449 §4.2: a proof is signed with any of these algorithms', async () 
 });
 
 describe.each(GRANT_TYPES)('grant_type=%s', (grant_type) => {
-  test('RFC 9449 §5: with a proof the access token is bound to its key, and of type DPoP', async () => {
+  test('RFC 9449 §5, §6.1, §11.8: with a proof the access token is bound to its key, and of type DPoP', async () => {
     const answer = bodyOf(await sendWith(await aTokenRequest(at, grant_type), ada));
     expect(answer.token_type).toBe('DPoP');
     expect(decode(answer.access_token).payload['cnf']).toEqual({ jkt: ada.jkt });
   });
 
-  test('RFC 9449 §5: a proof that does not prove gives nothing and spends nothing', async () => {
+  test('RFC 9449 §4.1, §4.3, §5, §11.5: a proof that does not prove gives nothing and spends nothing', async () => {
     const request = await aTokenRequest(at, grant_type);
     const used = await ada.proof({ path: '/token' });
     await ask({ grant_type: 'client_credentials', ...credentials(await aService(at)) }, used);
@@ -118,7 +118,7 @@ describe.each(GRANT_TYPES)('grant_type=%s', (grant_type) => {
     expect(bodyOf(await sendWith(request, ada)).token_type).toBe('DPoP');
   });
 
-  test('RFC 9449 §8: where a nonce is wanted the proof needs ours, which every refusal brings', async () => {
+  test('RFC 9449 §8, §11.3: where a nonce is wanted the proof needs ours, which every refusal brings', async () => {
     const request = await aTokenRequest(at, grant_type);
     await changeClient(at, request.client, { require_dpop_nonce: true });
     const without = await sendWith(request, ada);
@@ -139,7 +139,7 @@ describe.each(GRANT_TYPES)('grant_type=%s', (grant_type) => {
   });
 });
 
-test('RFC 9449 §8.1: a nonce is taken for some minutes after it was given, and the next one comes with each answer', async () => {
+test('RFC 9449 §8.1, §8.2, §11.2: a nonce is taken for some minutes after it was given, and the next one comes with each answer', async () => {
   const client = await aService(at, { require_dpop_nonce: true });
   const request = await aTokenRequest(at, 'client_credentials', { client });
   const nonce = (await sendWith(request, ada)).headers['dpop-nonce'] as string;
@@ -216,7 +216,7 @@ describe('RFC 9449 §5: the refresh token of a public client is bound to its key
   });
 });
 
-describe('RFC 9449 §10: a code that was asked for with a key', () => {
+describe('RFC 9449 §10, §11.9: a code that was asked for with a key', () => {
   const codeFor = (dpop_jkt: string) => anAuthorizationCode(at, { client: spa, parameters: { dpop_jkt } });
 
   test('is redeemed with a proof by that key, and by no other', async () => {
@@ -301,7 +301,7 @@ describe.each(Object.entries(doors))('RFC 9449 §7 at %s', (_name, { path, token
     });
   const algs = `algs="${DPOP_ALGS.join(' ')}"`;
 
-  test('the token opens with the scheme DPoP and a proof by its key', async () => {
+  test('RFC 9449 §7.1: the token opens with the scheme DPoP and a proof by its key', async () => {
     const answer = await present(await token(ada), ada);
     expect({ status: answer.statusCode, body: answer.body.slice(0, 200) }).toMatchObject({ status: 200 });
   });
@@ -312,7 +312,7 @@ describe.each(Object.entries(doors))('RFC 9449 §7 at %s', (_name, { path, token
     expect(answer.headers['www-authenticate']).toBe(`Bearer realm="${at.deps.config.ISSUER}", DPoP ${algs}`);
   });
 
-  test('presented as Bearer it opens nothing', async () => {
+  test('RFC 9449 §7.2: presented as Bearer it opens nothing', async () => {
     const access_token = await token(ada);
     for (const scheme of ['Bearer', 'bearer']) {
       const dpop = await ada.proof({ path, method: 'GET', access_token });
@@ -324,7 +324,7 @@ describe.each(Object.entries(doors))('RFC 9449 §7 at %s', (_name, { path, token
     }
   });
 
-  test('a proof that does not prove opens nothing, and the challenge says how', async () => {
+  test('RFC 9449 §4.3, §7.1: a proof that does not prove opens nothing, and the challenge says how', async () => {
     const access_token = await token(ada);
     const another = await token(ada);
     const used = await ada.proof({ path, method: 'GET', access_token });
@@ -354,7 +354,7 @@ describe.each(Object.entries(doors))('RFC 9449 §7 at %s', (_name, { path, token
     expect(stolen.headers['www-authenticate']).toMatch(/^DPoP .*error="invalid_token"/);
   });
 
-  test('of 50 requests with one proof at two processes, one is answered', async () => {
+  test('RFC 9449 §11.1: of 50 requests with one proof at two processes, one is answered', async () => {
     const access_token = await token(ada);
     const dpop = await ada.proof({ path, method: 'GET', access_token });
     const answers = await atOnce(50, (index) =>

@@ -208,7 +208,7 @@ test('what a client requires is asked again when its code is written', async () 
   expect(after.headers.location ?? '').not.toContain('code=');
 });
 
-test('RFC 9470 §3: the demo API says what it wants, and is content with that', async () => {
+test('RFC 9470 §3, §4: the demo API says what it wants, and is content with that', async () => {
   const { user, secret } = await aUserWithTotp(at);
   const fetch: TestApp['deps']['fetch'] = async (url) => {
     const { statusCode, body, headers } = await at.app.inject({ url: new URL(url).pathname });

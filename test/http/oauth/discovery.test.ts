@@ -179,7 +179,7 @@ describe('what the document says', () => {
     });
   });
 
-  test('acr_values_supported are those that a sign-in here can meet', async () => {
+  test('RFC 9470 §7: acr_values_supported are those that a sign-in here can meet', async () => {
     const ACR_VALUES = ['urn:mace:incommon:iap:silver=1', 'gold=2', 'known=pwd', 'key=hwk'];
     const other = await testApp({ config: { ACR_VALUES } });
     const answer = (await other.app.inject('/.well-known/openid-configuration')).json<Metadata>();
