@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import { record, type Actor, type Requester } from '../events/index.ts';
 import { accessDenied, invalidRequest } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import { transact, type Trx } from '../store/postgres/db.ts';
+import { transact, transactOrNothing, type Trx } from '../store/postgres/db.ts';
 import * as grants from '../store/grants.ts';
 import { bucketOf, drawHandle, handleFrom, newId, readHandle, sha256, type Handle } from '../protocol/handle.ts';
 import * as notices from '../store/logout-notices.ts';
@@ -203,7 +203,8 @@ export async function elevateSession(
 ): Promise<Handle> {
   const [browser_hash, salt] = [sha256(browser), deps.random(32)];
   const { handle, ...key } = handleOf(deps, browser, salt, bucketOf(session.expires_at));
-  return transact(deps.db, async (trx) => {
+  // Nothing is carried on where what was shown is refused as it is used up.
+  return transactOrNothing(deps.db, async (trx) => {
     await hold?.(trx);
     if (await store.elevate(trx, session, { ...key, browser_hash, salt, amr, acr }, now)) {
       if (!(await claim(trx, now))) throw new UsedBefore();

@@ -142,6 +142,13 @@ export async function userHandle(db: Db, sub: string, drawn: Buffer): Promise<Bu
   return rows[0]!.user_handle;
 }
 
+/** By which handle authenticators know a person; undefined where none does. */
+export async function findUserHandle(db: Db, sub: string): Promise<Buffer | undefined> {
+  const { rows } = await sql<{ user_handle: Buffer }>`
+    select user_handle from passkey_people where sub = ${sub}`.execute(db);
+  return rows[0]?.user_handle;
+}
+
 /** Is this the handle of somebody here? */
 export async function isUserHandle(db: Db, user_handle: Buffer): Promise<boolean> {
   const { rows } = await sql`select from passkey_people where user_handle = ${user_handle}`.execute(db);

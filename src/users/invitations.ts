@@ -1,21 +1,26 @@
 /**
- * Invitations: an operator makes an account, and its person chooses the first password behind a link, which shows that the address is
- * theirs. Only who cannot sign in yet is invited: for others it would be another way to a new password.
+ * Invitations: an operator makes an account, and its person chooses the first password behind a link, or makes a passkey and has no
+ * password: either shows that the address is theirs. Only who cannot sign in yet is invited: for others it would be another way in.
  */
 import type { Deps } from '../deps.ts';
 import { record, type Actor, type Requester } from '../events/index.ts';
 import { addressed, isMailOn, postMail } from '../mail/outbox.ts';
 import { levelOf } from '../protocol/acr.ts';
 import { pages } from '../protocol/endpoint.ts';
+import { keyMethod } from '../protocol/webauthn.ts';
 import { notAllowed } from '../protocol/write-error.ts';
 import * as passkeys from '../store/passkeys.ts';
-import { transact, type Db, type Trx } from '../store/postgres/db.ts';
+import { transactOrNothing, type Db, type Trx } from '../store/postgres/db.ts';
 import * as upstreamLinks from '../store/upstream-links.ts';
 import * as users from '../store/users.ts';
 import { hashPassword } from './accounts.ts';
 import { knownDevices } from './device.ts';
+import { firstCodes } from './enrolment.ts';
+import { staleChallenge, type ChallengeBinding } from './factors/passkey.ts';
+import { areAsked } from './factors/policy.ts';
 import { verdictOn, type Verdict } from './factors/verdict.ts';
 import { makeLink, openLink, useLink, voidLinks } from './links.ts';
+import { askedToCreate, keepNewPasskey, verifyNewPasskey } from './passkeys.ts';
 import type { SignedIn } from './sign-in.ts';
 import { removeUnproven } from './unproven.ts';
 
@@ -79,37 +84,113 @@ export async function openInvitation(
   return user && isStill(user, link?.email ?? null) && !(await hasWayIn(db, user.sub)) ? user : undefined;
 }
 
-/** Sets the first password by an invitation; of several at once one does. `over`: it is not good any more. */
+/** How an invitation is accepted: by a first password, or by a passkey that was made on its page, in this browser. */
+export type Acceptance = { password: string } | { passkey: string | undefined; browser: string };
+
+/** What a browser is asked for that makes a passkey behind an invitation. Looking at the page writes nothing. */
+export async function askForPasskey(
+  deps: Pick<Deps, 'config' | 'db' | 'random' | 'secrets'>,
+  { user, token, browser }: { user: users.User; token: string; browser: string },
+  now: Date,
+) {
+  const handle = await handleFor(deps, user.sub, token);
+  return askedToCreate(deps, { user, handle, passkeys: [] }, challengeOf(token, browser, handle), now);
+}
+
+// The one they have; else one that each look at the page comes to anew, and that is kept with the passkey.
+const handleFor = async ({ db, secrets }: Pick<Deps, 'db' | 'secrets'>, sub: string, token: string): Promise<Buffer> =>
+  (await passkeys.findUserHandle(db, sub)) ?? secrets.mac('challenge', ['handle behind an invitation', token]);
+
+// Another handle than the browser was told would make a passkey that signs nobody in: then the challenge is no good either.
+const challengeOf = (token: string, browser: string, handle: Buffer): ChallengeBinding => [
+  'create',
+  browser,
+  `invitation ${token} ${handle.toString('base64url')}`,
+];
+
+/** Whoever accepted an invitation, and the recovery codes that came with a passkey: to be shown once. */
+interface Accepted {
+  person: SignedIn;
+  codes?: string[] | undefined;
+}
+
+/**
+ * Accepts an invitation by a first password or a passkey; of several at once one does. `over`: it is not good any more.
+ * @throws OAuthError as `verifyNewPasskey` and `keepNewPasskey` do: then it is as good as before
+ */
 export async function acceptInvitation(
   deps: Pick<Deps, 'clock' | 'config' | 'db' | 'passwords' | 'random' | 'secrets'>,
-  { token, password, device }: { token: string; password: string; device: string | undefined },
+  { token, device, ...how }: { token: string; device: string | undefined } & Acceptance,
   by: Requester,
-): Promise<SignedIn | { verdict: Verdict } | 'over'> {
+): Promise<Accepted | { verdict: Verdict } | 'over'> {
   const before = await openInvitation(deps, token, deps.clock());
   if (!before) return 'over';
-  const verdict = await verdictOn(deps, password, before);
-  if (verdict.refusal !== undefined) return { verdict };
-  const phc = await hashPassword(deps, password);
+  const prepared = 'password' in how ? await prepare(deps, before, how) : await prepareKey(deps, before, token, how);
+  if ('verdict' in prepared) return prepared;
   const now = deps.clock();
-  return transact(deps.db, async (trx) => {
+  // With a refusal of the passkey nothing stands, and the link stays good.
+  return transactOrNothing(deps.db, async (trx) => {
     const user = await users.findLocked(trx, before.sub);
     if (!user || !isStill(user, before.email) || (await hasWayIn(trx, user.sub))) return 'over';
     const link = await useLink(trx, PURPOSE, token, now);
     if (link?.sub !== user.sub) return 'over';
     await removeUnproven(trx, deps, user, by, now);
-    await users.setPassword(trx, user.sub, phc, now);
     await users.update(trx, user.sub, { email_verified: true, updated_at: now });
     await voidLinks(trx, user.sub, now);
     await record(trx, { event: 'invitation_accepted', sub: user.sub }, by, now);
     const { sub, username, devices_reset_at } = user;
-    const amr = ['pwd'];
-    const cookie = knownDevices(
-      deps.secrets,
-      deps.random,
-      device,
-      { sub, password_changed_at: now, devices_reset_at },
-      now,
-    );
-    return { sub, username, amr, acr: levelOf(amr), password_changed_at: now, device: cookie, second_factors: [] };
+    const { codes, ...shown } = await prepared.keep(trx, by, now);
+    const whose = { sub, password_changed_at: shown.password_changed_at, devices_reset_at };
+    const cookie = knownDevices(deps.secrets, deps.random, device, whose, now);
+    return { person: { sub, username, ...shown, acr: levelOf(shown.amr), device: cookie }, codes };
   });
+}
+
+/** What was chosen, ready to be kept: nothing slow is left to be done. */
+interface Prepared {
+  keep(
+    trx: Trx,
+    by: Requester,
+    now: Date,
+  ): Promise<
+    Pick<SignedIn, 'amr' | 'password_changed_at' | 'credential_id' | 'second_factors'> & Pick<Accepted, 'codes'>
+  >;
+}
+
+async function prepare(
+  deps: Pick<Deps, 'config' | 'passwords'>,
+  before: users.User,
+  { password }: { password: string },
+): Promise<Prepared | { verdict: Verdict }> {
+  const verdict = await verdictOn(deps, password, before);
+  if (verdict.refusal !== undefined) return { verdict };
+  const phc = await hashPassword(deps, password);
+  return {
+    async keep(trx, _by, now) {
+      await users.setPassword(trx, before.sub, phc, now);
+      return { amr: ['pwd'], password_changed_at: now, second_factors: [] };
+    },
+  };
+}
+
+/** It was shown as it was made. Recovery codes come with it where anybody could be asked for one. */
+async function prepareKey(
+  deps: Pick<Deps, 'clock' | 'config' | 'db' | 'random' | 'secrets'>,
+  { sub }: users.User,
+  token: string,
+  { passkey: answer, browser }: Exclude<Acceptance, { password: string }>,
+): Promise<Prepared> {
+  const handle = await handleFor(deps, sub, token);
+  const creation = { sub, answer, challenge: challengeOf(token, browser, handle), name: '' };
+  const verified = await verifyNewPasskey(deps, creation, deps.clock());
+  return {
+    async keep(trx, by, now) {
+      const kept = await passkeys.userHandle(trx, sub, handle);
+      if (!kept.equals(handle)) throw staleChallenge('a challenge for another handle than the person has by now');
+      const { credential_id } = await keepNewPasskey(trx, deps, creation, verified, by, now);
+      const codes = areAsked(deps.config) ? await firstCodes(trx, deps, sub, by, now) : undefined;
+      const amr = [keyMethod(verified.made), 'user'];
+      return { amr, password_changed_at: null, credential_id, second_factors: ['passkey'], codes };
+    },
+  };
 }

@@ -166,18 +166,24 @@ export async function readyToCreate(
 ) {
   const handle = await store.userHandle(deps.db, user.sub, deps.random(32));
   const passkeys = await store.allOf(deps.db, user.sub);
-  const name = user.email ?? user.username;
-  const { claims } = user;
-  const display_name = typeof claims['name'] === 'string' ? claims['name'] : user.username;
-  const options = creationOptions(
-    deps.config.ISSUER,
-    makeChallenge(deps, challenge, now),
-    { handle, name, display_name },
-    passkeys,
-  );
+  const options = askedToCreate(deps, { user, handle, passkeys }, challenge, now);
   const ids = passkeys.map(({ credential_id }) => credential_id.toString('base64url'));
-  const known = { rpId: options.rp.id, userId: options.user.id, ids, name, displayName: display_name };
+  const { id: userId, name, displayName } = options.user;
+  const known = { rpId: options.rp.id, userId, ids, name, displayName };
   return { options, passkeys, known };
+}
+
+/** What a browser is asked for that makes a passkey. This writes nothing. */
+export function askedToCreate(
+  deps: Omit<Needs, 'clock' | 'db'>,
+  { user, handle, passkeys }: { user: users.User; handle: Buffer; passkeys: readonly store.Passkey[] },
+  challenge: ChallengeBinding,
+  now: Date,
+) {
+  const { claims, email, username } = user;
+  const display_name = typeof claims['name'] === 'string' ? claims['name'] : username;
+  const person = { handle, name: email ?? username, display_name };
+  return creationOptions(deps.config.ISSUER, makeChallenge(deps, challenge, now), person, passkeys);
 }
 
 /** What is asked for a new passkey. */

@@ -2,7 +2,8 @@
 import { hidden } from './form.ts';
 import { copyWords } from './authenticator.ts';
 import { html, type Html } from './html.ts';
-import type { Frame } from './layout.ts';
+import { page, type Frame } from './layout.ts';
+import { copyButtons, sendOnce } from './script.ts';
 import { authenticatorSentences } from './sentences/authenticator.ts';
 
 export type CodesProps = {
@@ -24,4 +25,20 @@ export function codesToKeep({ lang }: Frame, { codes, action, form_token }: Code
       ${hidden({ form_token, codes: codes.join(' ') })}
       <button class="button" id="recovery-download" name="action" value="download">${t.download}</button>
     </form>`;
+}
+
+/** The same with the way on. */
+export const codesAndOn = (frame: Frame, codes: CodesProps, onward: string): Html =>
+  html`${codesToKeep(frame, codes)}
+    <div class="actions">
+      <a class="button strong" id="second-factor-continue" href="${onward}"
+        >${authenticatorSentences(frame.lang).go_on}</a
+      >
+    </div>`;
+
+/** A page of its own for them. */
+export function codesPage({ frame, codes, onward }: { frame: Frame; codes: CodesProps; onward: string }): Html {
+  const { kept_title, kept_lead } = authenticatorSentences(frame.lang);
+  const scripts = [sendOnce, copyButtons];
+  return page(frame, { title: kept_title, heading: kept_title, lead: kept_lead, scripts, body: codesAndOn(frame, codes, onward) }); // prettier-ignore
 }

@@ -3,7 +3,7 @@ import { clientName, named, namedClient, plain, who, type ClientView, type Perso
 import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
-import { codesToKeep, type CodesProps } from './recovery-codes.ts';
+import { codesAndOn, type CodesProps } from './recovery-codes.ts';
 import { passkeyCreation } from './account/passkeys.ts';
 import { createPasskeys, passkeyButton, passkeyForm, usePasskeys } from './passkey.ts';
 import { copyButtons, sendOnce } from './script.ts';
@@ -103,14 +103,7 @@ function bodyOf(props: SecondFactorPageProps): Html {
   const form = (body: Html): Html =>
     html`<form method="post" action="${action}">${hidden({ form_token })} ${body}</form>
       ${options !== undefined && passkeyForm({ action, form_token, options })}`;
-  if (props.shows === 'codes') {
-    return html`${codesToKeep(frame, props.codes)}
-      <div class="actions">
-        <a class="button strong" id="second-factor-continue" href="${props.onward}"
-          >${authenticatorSentences(frame.lang).go_on}</a
-        >
-      </div>`;
-  }
+  if (props.shows === 'codes') return codesAndOn(frame, props.codes, props.onward);
   if (props.shows === 'confirm') {
     return form(
       html`<p>${t.confirm_lead}</p>

@@ -58,7 +58,7 @@ test.each([
   ['signup', ['email', 'name', 'new-password', 'signup-submit', 'signup-login']],
   ['signup-problem', ['problem', 'new-password-problem', 'login-cancel']],
   ['mail-code', ['otp', 'verify-submit', 'verify-again', 'verify-other']],
-  ['invitation', ['new-password', 'invitation-submit']],
+  ['invitation', ['new-password', 'invitation-submit', 'passkey-create']],
   ['confirm-address', ['verify-submit']],
   ['confirm-address-elsewhere', ['new-password', 'verify-submit']],
   ['login-problem', ['problem', 'password-problem']],

@@ -1,11 +1,12 @@
-/** /invitation/{token}: somebody whom an operator invited chooses the first password of their account, and is signed in. */
+/** /invitation/{token}: somebody whom an operator invited chooses a password or makes a passkey, and is signed in. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pages } from '../../protocol/endpoint.ts';
-import { invalidRequest } from '../../protocol/error.ts';
+import { invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { textOf } from '../../protocol/parameters.ts';
-import { acceptInvitation, openInvitation } from '../../users/invitations.ts';
+import { acceptInvitation, askForPasskey, openInvitation } from '../../users/invitations.ts';
 import { invitationPage, type InvitationPageProps } from '../../views/invitation.ts';
 import { mailNotePage } from '../../views/mail-code.ts';
+import { codesPage } from '../../views/recovery-codes.ts';
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
@@ -13,6 +14,7 @@ import { formOf, requesterOf, requireForm, route } from '../request.ts';
 import { accountUrl } from './account/person.ts';
 import { browserOf, urlOf, type Context } from './context.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { codesFile } from './recovery-codes.ts';
 import { sessionsOf } from './signed-in.ts';
 import { begin } from './sign-up.ts';
 
@@ -27,11 +29,14 @@ export function invitation(app: FastifyInstance, context: Context): void {
     problem?: InvitationPageProps['problem'],
   ): Promise<FastifyReply> => {
     const token = tokenOf(request);
-    const user = await openInvitation(deps, token, deps.clock());
+    const now = deps.clock();
+    const user = await openInvitation(deps, token, now);
     if (!user) return stale(request, reply);
+    const browser = browserOf(context, request, reply);
     const props = {
       action: urlOf(context, `${pages.invitation}/${encodeURIComponent(token)}`),
-      form_token: formToken(deps, bindingOf(token, browserOf(context, request, reply))),
+      form_token: formToken(deps, bindingOf(token, browser)),
+      options: JSON.stringify(await askForPasskey(deps, { user, token, browser }, now)),
       email: user.email ?? '',
       min_length: deps.config.PASSWORD_MIN_LENGTH,
       strength_url: urlOf(context, pages.password_strength),
@@ -59,21 +64,50 @@ export function invitation(app: FastifyInstance, context: Context): void {
       const token = tokenOf(request);
       const browser = browserOf(context, request, reply);
       requireFormToken(deps, textOf(form, 'form_token'), bindingOf(token, browser));
+      const action = textOf(form, 'action');
+      // The codes of an invitation that was accepted: the page that shows them is the only one that has them.
+      if (action === 'download') return codesFile(context, reply, textOf(form, 'codes'));
       const since = deps.clock();
       const sessions = await sessionsOf(context, request, since);
       const device = context.cookies.get(request, 'device');
-      const given = { token, password: textOf(form, 'new-password') ?? '', device };
-      const outcome = await acceptInvitation(deps, given, requesterOf(request));
+      const chosen =
+        action === 'create'
+          ? { passkey: textOf(form, 'passkey'), browser }
+          : { password: textOf(form, 'new-password') ?? '' };
+      const outcome = await accept(request, { token, device, ...chosen });
       if (outcome === 'over') return stale(request, reply);
+      if (outcome === 'not_created') return show(request, reply, outcome);
       if ('verdict' in outcome) {
         const detail = { check: 'new_password', received: outcome.verdict.refusal } as const;
         noted(deps, request, invalidRequest('the password cannot be set', detail), 400);
         return show(request, reply, outcome.verdict);
       }
-      await begin(context, request, reply, { browser, sessions, since }, outcome, 'invitation');
-      return reply.redirect(accountUrl(context, 'overview'), 303);
+      const { person, codes } = outcome;
+      await begin(context, request, reply, { browser, sessions, since }, person, 'invitation');
+      const onward = accountUrl(context, 'overview');
+      if (!codes) return reply.redirect(onward, 303);
+      const own = {
+        action: urlOf(context, `${pages.invitation}/${encodeURIComponent(token)}`),
+        form_token: formToken(deps, bindingOf(token, browser)),
+      };
+      return sendPage(context, reply, (frame) => codesPage({ frame, codes: { ...own, codes }, onward }));
     },
   });
+
+  /** `not_created`: the browser's passkey was refused, and the invitation is as good as before. */
+  const accept = async (
+    request: FastifyRequest,
+    given: Parameters<typeof acceptInvitation>[1],
+  ): Promise<Awaited<ReturnType<typeof acceptInvitation>> | 'not_created'> => {
+    try {
+      return await acceptInvitation(deps, given, requesterOf(request));
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.status >= 500 || !error.failed.check.startsWith('passkey'))
+        throw error;
+      noted(deps, request, error, 400);
+      return 'not_created';
+    }
+  };
 }
 
 const tokenOf = (request: FastifyRequest): string => (request.params as { token: string }).token;

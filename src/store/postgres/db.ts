@@ -51,6 +51,14 @@ export async function transact<T, Source extends Db>(
   return outcome.value;
 }
 
+/** The same, but a refusal undoes what was written before it, as any other error does. */
+export async function transactOrNothing<T, Source extends Db>(
+  db: Source & (Source extends Trx ? never : unknown),
+  work: (trx: Trx) => Promise<T>,
+): Promise<T> {
+  return db.transaction().execute(work);
+}
+
 /** Did an insert meet an existing row? Returns the constraint's name. */
 export function uniqueViolation(error: unknown): string | undefined {
   const { code, constraint } = (error ?? {}) as { code?: string; constraint?: string };

@@ -2,10 +2,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as users from '../../../src/store/users.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
+import { Authenticator } from '../../support/authenticator.ts';
 import { aUser, formTokenOf, PASSWORD, TestBrowser } from '../../support/fixtures.ts';
 import { lettersTo } from '../../support/letters.ts';
 import { anOperator } from '../../support/operator.ts';
-import { proceed } from '../../support/pages.ts';
+import { proceed, submit } from '../../support/pages.ts';
+import { askedOn } from '../../support/passkeys.ts';
+import { codesOn } from '../../support/second-factor.ts';
 
 let at: TestApp;
 let other: TestApp;
@@ -59,18 +62,66 @@ test('the link of the mail sets the first password, verifies the address, and si
   ]);
 });
 
-test('fifty at once over two servers set one password', async () => {
+test('a passkey alone accepts it as well: then there is no password, and the mail of a forgotten one brings one', async () => {
+  const user = await anInvitee();
+  const { url } = (await invite(user.sub, { link: true })).json<{ url: string }>();
+  const browser = new TestBrowser(at);
+  const device = new Authenticator(browser.issuer);
+  const look = async (by = browser) => ({ url, response: await by.get(url) });
+  const foreign = device.create(askedOn((await look(new TestBrowser(at))).response));
+  const page = await look();
+  const asked = askedOn(page.response);
+  const unseen = new Authenticator(browser.issuer, { user_verified: false }).create(askedOn(page.response));
+  for (const passkey of ['{}', foreign, unseen]) {
+    const again = await proceed(browser, page, { action: 'create', passkey });
+    expect([again.response.statusCode, again.response.body]).toEqual([400, expect.stringContaining('id="problem"')]);
+  }
+  expect((await users.find(at.deps.db, user.sub))?.email_verified).toBe(false);
+  const done = await proceed(browser, page, { action: 'create', passkey: device.create(asked) });
+  const codes = codesOn(done.response);
+  expect(codes).toHaveLength(10);
+  const file = await submit(browser, { url, response: done.response }, { action: 'download', codes: codes.join(' ') });
+  expect(file.body).toContain(codes[9]);
+  expect((await browser.get('/account')).statusCode).toBe(200);
+  expect((await browser.get(url)).statusCode).toBe(400);
+  const session = await at.deps.db.selectFrom('sessions').selectAll().where('sub', '=', user.sub).executeTakeFirst();
+  expect(session).toMatchObject({ amr: ['hwk', 'user'], acr: '2' });
+  expect(await users.find(at.deps.db, user.sub)).toMatchObject({ email_verified: true });
+  expect(await users.passwordChangedAt(at.deps.db, user.sub)).toBeUndefined();
+  expect((await invite(user.sub)).json()).toEqual({ invited: false, mailed: false });
+
+  const later = new TestBrowser(at);
+  const login = { url: '/login', response: await later.get('/login') };
+  await proceed(later, login, { action: 'passkey', passkey: device.use(askedOn(login.response)) });
+  expect((await later.get('/account')).statusCode).toBe(200);
+  const forgot = { url: '/forgot-password', response: await later.get('/forgot-password') };
+  await submit(later, forgot, { username: user.email!, interaction: '' });
+  const letter = (await lettersTo(at, user.email!)).find(({ template }) => template === 'reset-password')!;
+  await proceed(later, { url: letter.link, response: await later.get(letter.link) }, { 'new-password': PASSWORD });
+  expect(await canSignIn(user.username)).toBe(true);
+  expect(await at.deps.db.selectFrom('passkeys').select('sub').where('sub', '=', user.sub).execute()).toHaveLength(1);
+});
+
+test('fifty at once over two servers set one password, or make one passkey', async () => {
   const user = await anInvitee();
   const { url } = (await invite(user.sub, { link: true })).json<{ url: string }>();
   const [one, two] = [new TestBrowser(at), new TestBrowser(other)];
-  const form_token = formTokenOf(await one.get(url));
+  const page = await one.get(url);
+  const form_token = formTokenOf(page);
   for (const [name, value] of one.cookies) two.cookies.set(name, value);
+  const passkey = new Authenticator(one.issuer).create(askedOn(page));
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, index) =>
-      (index % 2 === 0 ? one : two).post(url, { form_token, 'new-password': PASSWORD }),
+      (index % 2 === 0 ? one : two).post(
+        url,
+        index % 5 === 0 ? { form_token, action: 'create', passkey } : { form_token, 'new-password': PASSWORD },
+      ),
     ),
   );
-  expect(answers.filter(({ statusCode }) => statusCode === 303).length).toBeLessThanOrEqual(1);
+  expect(answers.filter(({ statusCode }) => statusCode < 400).length).toBeLessThanOrEqual(1);
+  const password = (await users.passwordChangedAt(at.deps.db, user.sub)) === undefined ? 0 : 1;
+  const keys = await at.deps.db.selectFrom('passkeys').select('sub').where('sub', '=', user.sub).execute();
+  expect(password + keys.length).toBe(1);
   expect(answers.filter(({ statusCode }) => statusCode === 500)).toEqual([]);
   const accepted = await at.deps.db
     .selectFrom('audit_events')

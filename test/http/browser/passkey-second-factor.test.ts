@@ -127,6 +127,12 @@ test('who has none and needs one makes a passkey on the way, with recovery codes
   const other = new TestBrowser(at);
   const theirs = await signInAt(other, await open(other, strict), await aUser(at));
   expect((await submit(other, theirs, { action: 'create', passkey })).statusCode).toBe(400);
+  // Nor does one of somebody else’s: and the session has not shown what was refused as it was kept.
+  const credential_id = Buffer.from((JSON.parse(passkey) as { id: string }).id, 'base64url');
+  await at.deps.db.updateTable('passkeys').set({ credential_id }).where('sub', '=', bob.sub).execute();
+  expect((await submit(browser, page, { action: 'create', passkey })).statusCode).toBe(400);
+  expect(await amrOf(user)).toEqual({ amr: ['pwd'], acr: '1' });
+  await at.deps.db.deleteFrom('passkeys').where('sub', '=', bob.sub).execute();
   const kept = await submit(browser, page, { action: 'create', passkey });
   expect([kept.statusCode, codesOn(kept).length]).toEqual([200, 10]);
   expect(await amrOf(user)).toMatchObject({ amr: ['pwd', expect.stringMatching(/wk$/), 'mfa'], acr: '2' });

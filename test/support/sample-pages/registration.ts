@@ -4,6 +4,7 @@ import type { Frame } from '../../../src/views/layout.ts';
 import { confirmAddressPage, mailCodePage, mailNotePage } from '../../../src/views/mail-code.ts';
 import { invitationPage } from '../../../src/views/invitation.ts';
 import { emailSignInPage, signInLinkPage } from '../../../src/views/email-sign-in.ts';
+import { codesPage } from '../../../src/views/recovery-codes.ts';
 import { signUpPage } from '../../../src/views/sign-up.ts';
 import { hostile, refused } from './frame.ts';
 
@@ -48,9 +49,17 @@ export const registrationSamples = (frame: Frame): Record<string, Html> => ({
   'confirm-address-elsewhere': confirmAddressPage({ frame, ...confirm, elsewhere: true, problem: refused('short') }),
   'confirm-address-anew': confirmAddressPage({ frame, ...confirm, elsewhere: true, anew: true }),
   'confirm-address-hostile': confirmAddressPage({ frame, ...confirm, email: hostile, elsewhere: true }),
-  invitation: invitationPage({ frame, ...confirm }),
-  'invitation-problem': invitationPage({ frame, ...confirm, problem: refused('common'), request_id: 'r-1' }),
-  'invitation-hostile': invitationPage({ frame, ...confirm, email: hostile }),
+  invitation: invitationPage({ frame, ...confirm, options: '{}' }),
+  'invitation-problem': invitationPage({
+    frame,
+    ...confirm,
+    options: '{}',
+    problem: refused('common'),
+    request_id: 'r-1',
+  }),
+  'invitation-not-created': invitationPage({ frame, ...confirm, options: '{}', problem: 'not_created' }),
+  'invitation-codes': codesPage({ frame, codes: { ...form, codes: ['ABCD-EFGH'] }, onward: '/account' }),
+  'invitation-hostile': invitationPage({ frame, ...confirm, options: hostile, email: hostile }),
   'email-sign-in': emailSignInPage({ frame, ...form, email: '', login_url: '/login' }),
   'email-sign-in-problem': emailSignInPage({
     frame,
