@@ -35,23 +35,25 @@ export const IMPERSONAL = [
 
 /**
  * Writes down that an account is to be erased, and ends its sessions, grants and tokens now. Who asked before is told the same
- * day again. Undefined when there is no such account.
+ * day again. The account is held: a sign-in at this moment is seen and ended, or begins when it is known what is to come.
  */
-export const requestDeletion = (deps: Needs, sub: string, by: Actor, now: Date): Promise<Date | undefined> =>
-  transact(deps.db, async (trx) => {
-    // A sign-in at this moment holds the row: its session is seen and ended, or begins when it is known what is to come.
-    const user = await users.findLocked(trx, sub);
-    if (!user) return undefined;
-    const erase_after = user.erase_after ?? secondsAfter(now, GRACE);
-    await users.update(trx, sub, { erase_after });
-    await endAll(trx, sub, 'deletion_requested', now);
-    if (user.erase_after === null) {
-      const detail = { erase_after: erase_after.toISOString() };
-      await record(trx, { event: 'deletion_requested', sub, detail }, by, now);
-      await postNotice(trx, deps, { sub, notice: 'account_deletion_asked', name: erase_after.toISOString() }, now);
-    }
-    return erase_after;
-  });
+export async function requestDeletion(
+  trx: Trx,
+  deps: Needs,
+  { sub, erase_after: before }: Pick<users.User, 'sub' | 'erase_after'>,
+  by: Actor,
+  now: Date,
+): Promise<Date> {
+  const erase_after = before ?? secondsAfter(now, GRACE);
+  await users.update(trx, sub, { erase_after });
+  await endAll(trx, sub, 'deletion_requested', now);
+  if (before === null) {
+    const detail = { erase_after: erase_after.toISOString() };
+    await record(trx, { event: 'deletion_requested', sub, detail }, by, now);
+    await postNotice(trx, deps, { sub, notice: 'account_deletion_asked', name: erase_after.toISOString() }, now);
+  }
+  return erase_after;
+}
 
 /** Keeps an account that was to be erased. False when there was nothing to take back, or it is gone. */
 export const keepAccount = (deps: Needs, sub: string, by: Actor, now: Date): Promise<boolean> =>

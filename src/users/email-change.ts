@@ -41,14 +41,28 @@ type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'secrets'>;
 /** Why an address cannot be asked for. */
 export type AddressProblem = 'no_address' | 'same';
 
+/** Whose address it is, and how its transaction holds the account and the sign-in that asks. */
+export interface HeldAccount {
+  sub: string;
+  hold(trx: Trx): Promise<users.User>;
+}
+
+/** What is asked for. */
+export interface WantedAddress {
+  address: string;
+  lang: string;
+  browser_hash: Buffer;
+}
+
 /**
  * Writes down that a person wants another address, or why not. The page of this browser that waits for the code is found by `request`.
- * @throws OAuthError too_many_requests
+ * @throws OAuthError too_many_requests, and what `hold` throws
  */
 export async function askForAddress(
   deps: Pick<Needs, 'db' | 'random' | 'secrets'>,
+  { hold }: HeldAccount,
   user: users.User,
-  { address, lang, browser_hash }: { address: string; lang: string; browser_hash: Buffer },
+  { address, lang, browser_hash }: WantedAddress,
   by: Requester,
   now: Date,
 ): Promise<AddressProblem | { request: string }> {
@@ -60,13 +74,11 @@ export async function askForAddress(
   await countRequest(deps, 'change-email to', address, by, now);
   const { handle: request } = drawRequest(deps, 'change-email', now);
   const page = { request, browser: browser_hash.toString('base64url') };
-  await askForMail(
-    deps.db,
-    deps,
-    'change-email',
-    { sub: user.sub, address, lang, at: now.toISOString(), ...page },
-    now,
-  );
+  const asked = { sub: user.sub, address, lang, at: now.toISOString(), ...page };
+  await transact(deps.db, async (trx) => {
+    await hold(trx);
+    await askForMail(trx, deps, 'change-email', asked, now);
+  });
   return { request };
 }
 
@@ -143,13 +155,14 @@ async function withLink(
   purpose: 'change-email' | 'undo-email',
   token: string,
   now: Date,
+  hold: (trx: Trx, sub: string) => Promise<users.User | undefined>,
   work: (trx: Trx, user: users.User, link: PersonLink & { email: string }) => Promise<void>,
 ): Promise<'done' | 'over'> {
   const before = await opened(db, purpose, token, now);
   if (!before) return 'over';
   return orOver(() =>
     transact(db, async (trx) => {
-      const user = await users.findLocked(trx, before.user.sub);
+      const user = await hold(trx, before.user.sub);
       const link = user && (await useLink(trx, purpose, token, now));
       if (!link || link.email === null || !isStill(user, link)) return 'over';
       await work(trx, user, { ...link, email: link.email });
@@ -168,25 +181,43 @@ async function orOver<T>(work: () => Promise<T>): Promise<T | 'over'> {
   }
 }
 
-/** Gives the account its new address, by the link of the mail. */
-export const confirmAddress = (deps: Needs, token: string, by: Requester, now: Date): Promise<'done' | 'over'> =>
-  withLink(deps, 'change-email', token, now, (trx, user, link) => giveAddress(trx, deps, user, link, by, now));
+/** Gives the account its new address, by the link of the mail: as the person who asked, and nobody else. @throws what `hold` throws */
+export const confirmAddress = (
+  deps: Needs,
+  { sub, hold }: HeldAccount,
+  token: string,
+  by: Requester,
+  now: Date,
+): Promise<'done' | 'over'> => {
+  const held = async (trx: Trx, whose: string) => (whose === sub ? hold(trx) : undefined);
+  return withLink(deps, 'change-email', token, now, held, (trx, user, link) =>
+    giveAddress(trx, deps, user, link, by, now),
+  );
+};
 
-/** The same by the code, typed on the page that asked, by the person who asked. @throws OAuthError too_many_requests */
+/** A code as it was typed, on the page that waits for it. */
+export interface TypedCode {
+  request: string;
+  browser_hash: Buffer;
+  code: string;
+}
+
+/** The same by the code, typed on the page that asked. @throws OAuthError too_many_requests, and what `hold` throws */
 export const confirmAddressByCode = (
   deps: Needs,
-  { sub, ...typed }: { sub: string; request: string; browser_hash: Buffer; code: string },
+  { sub, hold }: HeldAccount,
+  typed: TypedCode,
   by: Requester,
   now: Date,
 ): Promise<'done' | 'wrong' | 'over'> =>
   guessCode(deps, { kind: 'change-email', typed: sub, by, now }, () =>
     orOver(() =>
       transact(deps.db, async (trx) => {
-        const user = await users.findLocked(trx, sub);
+        const user = await hold(trx);
         const link = await useCode(trx, deps, { purpose: 'change-email', ...typed }, now);
         if (typeof link === 'string') return link;
         // A code for an address that is somebody else's was guessed.
-        if (!user || link.sub !== sub || link.email === null || !isStill(user, link)) return 'over';
+        if (link.sub !== sub || link.email === null || !isStill(user, link)) return 'over';
         await giveAddress(trx, deps, user, { email: link.email, created_at: link.created_at }, by, now);
         return 'done';
       }),
@@ -234,7 +265,7 @@ const BEFOREHAND = DAY;
  * was asked for is called off. The person sets a new password by mail.
  */
 export const undoAddress = (deps: Needs, token: string, by: Requester, now: Date): Promise<'done' | 'over'> =>
-  withLink(deps, 'undo-email', token, now, async (trx, user, link) => {
+  withLink(deps, 'undo-email', token, now, users.findLocked, async (trx, user, link) => {
     const { sub } = user;
     await updateAccount(trx, sub, { email: link.email, email_verified: true }, by, now);
     // But not a link to an address that was there before: whoever changed it twice has the later one, and takes nothing back with it.

@@ -38,6 +38,22 @@ export function emailLinkPage({ frame, kind, action, form_token, username, addre
   });
 }
 
+export type EmailElsewherePageProps = { frame: Frame; username: string; login_url: string };
+
+/** To whoever opens the link that confirms an address and is not signed in as the person who asked. */
+export function emailElsewherePage({ frame, username, login_url }: EmailElsewherePageProps): Html {
+  const t = emailSentences(frame.lang);
+  return page(frame, {
+    title: t.confirm_title,
+    heading: t.confirm_title,
+    lead: t.only_asker({ username: named(plain(username)) }),
+    body: html`<p>${t.not_asked}</p>
+      <div class="actions">
+        <a class="button strong" id="email-next" href="${login_url}">${recoverySentences(frame.lang).sign_in}</a>
+      </div>`,
+  });
+}
+
 export type EmailDonePageProps = {
   frame: Frame;
   kind: 'confirm' | 'undo';

@@ -9,7 +9,7 @@ import * as users from '../../src/store/users.ts';
 import type { User } from '../../src/store/users.ts';
 import * as waitingPages from '../../src/store/waiting-pages.ts';
 import { postMail, postNotice } from '../../src/mail/outbox.ts';
-import { eraseDue, keepAccount, requestDeletion } from '../../src/users/deletion.ts';
+import { eraseDue, keepAccount } from '../../src/users/deletion.ts';
 import { drawRequest, makeLink } from '../../src/users/links.ts';
 import { downloadData } from '../../src/users/personal-data.ts';
 import { startWaiting, waitingKey } from '../../src/users/waiting.ts';
@@ -32,6 +32,7 @@ import { open, proceed, stepOf } from '../support/pages.ts';
 import { aPasskey } from '../support/passkeys.ts';
 import { withTotp } from '../support/second-factor.ts';
 import { anUpstream } from '../support/upstream-provider.ts';
+import { deletionAsked } from '../support/standing.ts';
 
 let at: TestApp;
 let beside: TestApp;
@@ -165,7 +166,7 @@ test('once the week is over nothing names the person, in any table', async () =>
   });
   // It can be left lying about: nothing in it signs anybody in.
   expect(JSON.stringify(told)).not.toMatch(/sealed|"(hash|phc|public_key|code_mac|credential_id)"/);
-  await requestDeletion(at.deps, user.sub, BY, at.clock.now());
+  await deletionAsked(at.deps, user.sub, BY, at.clock.now());
   at.clock.advance(7 * DAY - 1);
   // Others of this file go first.
   while ((await eraseDue(at.deps, BY, at.clock.now())) > 0);
@@ -214,11 +215,11 @@ test('a request raced with sign-ins and refreshes leaves no token and no session
     const { user, tokens } = await someTokens(at, { client, parameters: offline });
     const raced = await Promise.all([
       ...Array.from({ length: 5 }, (_, n) => refresh(n % 2 ? at : beside, client, tokens.refresh_token)),
-      requestDeletion(beside.deps, user.sub, BY, at.clock.now()).catch(() => undefined),
+      deletionAsked(beside.deps, user.sub, BY, at.clock.now()).catch(() => undefined),
       // Who waits too long on a busy machine is told to try again.
       ...Array.from({ length: 3 }, () => signIn(at, user).catch(() => undefined)),
     ]);
-    await requestDeletion(at.deps, user.sub, BY, at.clock.now());
+    await deletionAsked(at.deps, user.sub, BY, at.clock.now());
     for (const answer of raced) {
       if (!answer || !('statusCode' in answer)) continue;
       expect([200, 400, 503]).toContain(answer.statusCode);
@@ -235,7 +236,7 @@ test('a request raced with sign-ins and refreshes leaves no token and no session
 test('kept and erased at once: one of them wins, and the other knows', async () => {
   for (let round = 0; round < 5; round += 1) {
     const { sub } = await aUser(at, { password: undefined });
-    await requestDeletion(at.deps, sub, BY, at.clock.now());
+    await deletionAsked(at.deps, sub, BY, at.clock.now());
     const due = new Date(at.clock.now().getTime() + 7 * DAY * 1000);
     // Who waits too long for the other on a busy machine is told to try again, and did nothing.
     const [kept] = await Promise.all([

@@ -1,25 +1,31 @@
 /** The ways into an account: every one that people sign in by counts, and the last of them stays. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { removeOwnFactor, renewOwnCodes } from '../../src/authorize/own-factors.ts';
+import { askForOwnAddress, requestOwnDeletion } from '../../src/authorize/own-account.ts';
+import { removeOwnFactor, renewOwnCodes, setUpTotp } from '../../src/authorize/own-factors.ts';
 import { createOwnPasskey, removeOwnPasskey } from '../../src/authorize/own-passkeys.ts';
 import { changeOwnPassword } from '../../src/authorize/own-password.ts';
 import { holdStanding, type Standing } from '../../src/authorize/standing.ts';
-import { disconnectFrom } from '../../src/authorize/upstream-connections.ts';
+import { connectWaiting, disconnectFrom } from '../../src/authorize/upstream-connections.ts';
 import * as passkeys from '../../src/store/passkeys.ts';
+import { drawHandle, sha256 } from '../../src/protocol/handle.ts';
 import { creationOptions } from '../../src/protocol/webauthn.ts';
-import { endSessionOf } from '../../src/sessions/index.ts';
+import { endSessionOf, type LiveSession } from '../../src/sessions/index.ts';
 import { endOwnSession } from '../../src/sessions/of-person.ts';
 import { transact } from '../../src/store/postgres/db.ts';
 import * as users from '../../src/store/users.ts';
+import * as upstreamRequests from '../../src/store/upstream-requests.ts';
 import * as upstreamLinks from '../../src/store/upstream-links.ts';
 import { makeChallenge } from '../../src/users/factors/passkey.ts';
+import { requestDeletion } from '../../src/users/deletion.ts';
+import { checkSetup } from '../../src/users/enrolment.ts';
+import { sealWaiting } from '../../src/users/upstream/sealed.ts';
 import { waysIn } from '../../src/users/ways-in.ts';
 import { Authenticator } from '../support/authenticator.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { aUser, PASSWORD } from '../support/fixtures.ts';
 import { aPasskey } from '../support/passkeys.ts';
 import { overtaken } from '../support/races.ts';
-import { withTotp } from '../support/second-factor.ts';
+import { codeOf, withTotp } from '../support/second-factor.ts';
 import { aStanding } from '../support/standing.ts';
 import { anUpstream } from '../support/upstream-provider.ts';
 
@@ -80,7 +86,26 @@ test('a verified address counts where people sign in by mail, and a provider tha
   expect([await count(sub), await count(sub, deps)]).toEqual([0, 1]);
 });
 
-/** Every change of somebody's own ways in, each in its own sign-in. */
+/** The same sign-in, as a browser has it. */
+async function inBrowser(standing: Standing): Promise<LiveSession> {
+  const row = await at.deps.db.selectFrom('sessions').selectAll().where('sid', '=', standing.sid).executeTakeFirst();
+  return { vouched: true, ...row!, ...standing } as unknown as LiveSession;
+}
+
+/** Somebody came back from a provider and waits in this browser. */
+async function waits(browser: string, upstream_sub: string): Promise<void> {
+  const { db, random } = at.deps;
+  const created_at = at.clock.now();
+  const expires_at = new Date(created_at.getTime() + 3_600_000);
+  const { handle: _, ...key } = drawHandle(random, expires_at);
+  const visit = { upstream: 'elsewhere', browser_hash: sha256(browser) };
+  await upstreamRequests.insert(db, { ...key, ...visit, sealed: random(8), created_at, expires_at });
+  await upstreamRequests.answer(db, key, visit, created_at);
+  const who = { issuer: provider.issuer, upstream_sub, name: null, way: { kind: 'login' as const } };
+  await transact(db, (trx) => upstreamRequests.keepIdentity(trx, key, sealWaiting(at.deps, key, who)));
+}
+
+/** Every change of somebody's own ways in, and of the account itself, each in its own sign-in. */
 const changes: Record<string, (standing: Standing, user: users.User) => Promise<unknown>> = {
   async 'a new passkey'(standing, user) {
     const challenge = ['create', 'a browser', standing.sid] as const;
@@ -100,10 +125,32 @@ const changes: Record<string, (standing: Standing, user: users.User) => Promise<
     disconnectFrom(at.deps, standing, { upstream: 'elsewhere', upstream_sub: 'any' }, BY, at.clock.now()),
   'an authenticator app removed': (standing) => removeOwnFactor(at.deps, standing, 'totp', BY, at.clock.now()),
   'new recovery codes': (standing) => renewOwnCodes(at.deps, standing, BY, at.clock.now()),
+  async 'an authenticator app'(standing) {
+    const secret = Buffer.alloc(20, standing.sub);
+    const totp = checkSetup(at.deps, standing, secret, codeOf(at, secret), at.clock.now())!;
+    return setUpTotp(
+      at.deps,
+      await inBrowser(standing),
+      totp,
+      { browser: 'a browser', via: 'account', fresh: true },
+      BY,
+    );
+  },
+  async 'a connection'(standing) {
+    await waits(standing.sid, standing.sub);
+    return connectWaiting(at.deps, standing.sid, await inBrowser(standing), BY, at.clock.now());
+  },
+  'another address': (standing, user) => {
+    const wanted = { address: `new-${user.email}`, lang: 'en', browser_hash: sha256('a browser') };
+    return askForOwnAddress(at.deps, standing, user, wanted, BY, at.clock.now());
+  },
+  'the end of the account': (standing) => requestOwnDeletion(at.deps, standing, BY, at.clock.now()),
 };
+const mailsAsked = () => at.deps.db.selectFrom('mail_requests').selectAll().execute();
 const over = (lack: string) => expect.objectContaining({ lack });
 
 test('ASVS 7.5.1: no change of the ways in is made in a sign-in that ended, grew old or lacks a second factor meanwhile', async () => {
+  await anUpstream(at, provider, 'elsewhere', { disabled: false });
   for (const [what, change] of Object.entries(changes)) {
     const user = await aUser(at);
     const ways = (): Promise<number> => count(user.sub);
@@ -119,11 +166,17 @@ test('ASVS 7.5.1: no change of the ways in is made in a sign-in that ended, grew
     await withTotp(at, user);
     await expect(change(alone, user), what).rejects.toEqual(over('second_factor'));
     expect(await ways(), what).toBe(1);
+    expect([(await users.find(at.deps.db, user.sub))?.erase_after, await mailsAsked()]).toEqual([null, []]);
+    // The same in a sign-in that bears it, so that nothing else refuses it above.
+    await at.deps.db.deleteFrom('totp_credentials').where('sub', '=', user.sub).execute();
+    const made = byPassword ? 'as ever' : await change(await aStanding(at, user), user);
+    expect(made, what).not.toBe('gone');
+    await at.deps.db.deleteFrom('mail_requests').execute();
   }
 });
 
 test('ASVS 7.5.1: of a change and the end of its session at once the first decides', async () => {
-  for (const what of ['a new passkey', 'a new password'] as const) {
+  for (const what of ['a new passkey', 'a new password', 'another address', 'the end of the account'] as const) {
     const user = await aUser(at);
     const standing = await aStanding(at, user);
     const before = await users.passwordHashOf(at.deps.db, user.sub);
@@ -135,6 +188,7 @@ test('ASVS 7.5.1: of a change and the end of its session at once the first decid
     expect(refused, what).toEqual(over('ended'));
     expect(await passkeys.countOf(at.deps.db, user.sub)).toBe(0);
     expect(await users.passwordHashOf(at.deps.db, user.sub)).toBe(before);
+    expect([(await users.find(at.deps.db, user.sub))?.erase_after, await mailsAsked()]).toEqual([null, []]);
   }
   const user = await aUser(at);
   const standing = await aStanding(at, user);
@@ -144,4 +198,14 @@ test('ASVS 7.5.1: of a change and the end of its session at once the first decid
     () => endOwnSession(at.deps, user.sub, standing.sid, BY, at.clock.now()),
   );
   expect([held.sub, ended]).toEqual([user.sub, true]);
+  const deleting = await aStanding(at, user);
+  const [erase_after, found] = await overtaken(
+    at.deps.db,
+    async (trx) => {
+      const held = await holdStanding(trx, at.deps, deleting, { fresh: true }, at.clock.now());
+      return requestDeletion(trx, at.deps, held, BY, at.clock.now());
+    },
+    () => endOwnSession(at.deps, user.sub, deleting.sid, BY, at.clock.now()),
+  );
+  expect([erase_after, found]).toEqual([expect.any(Date), false]);
 });

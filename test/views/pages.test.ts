@@ -53,6 +53,7 @@ test.each([
   ['account-email', ['email', 'email-submit', 'done']],
   ['account-email-code', ['otp', 'verify-submit', 'verify-other', 'done']],
   ['email-confirm', ['email-confirm']],
+  ['email-confirm-elsewhere', ['email-next']],
   ['email-undo', ['email-undo']],
   ['error', ['error', 'error_description']],
   ['signup', ['email', 'name', 'new-password', 'signup-submit', 'signup-login']],

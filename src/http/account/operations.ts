@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { Problem } from '../../admin/index.ts';
+import { requestOwnDeletion } from '../../authorize/own-account.ts';
 import { removeOwnFactor, renewOwnCodes } from '../../authorize/own-factors.ts';
 import { removeOwnPasskey } from '../../authorize/own-passkeys.ts';
 import { changeOwnPassword } from '../../authorize/own-password.ts';
@@ -14,7 +15,6 @@ import type { User } from '../../store/users.ts';
 import { activityOf } from '../../users/activity.ts';
 import { describeAccount } from '../../users/accounts.ts';
 import { applicationsOf, disconnectApplication } from '../../users/applications.ts';
-import { requestDeletion } from '../../users/deletion.ts';
 import { factors } from '../../users/factors/index.ts';
 import { MAX_NAME, nameOwnPasskey } from '../../users/passkeys.ts';
 import { downloadData } from '../../users/personal-data.ts';
@@ -230,9 +230,7 @@ export const operations: readonly Operation[] = [
     fresh: true,
     answer: z.strictObject({ erase_after: moment }),
     async run({ deps, owner, by, now }) {
-      const erase_after = await requestDeletion(deps, owner.sub, by, now);
-      if (!erase_after) throw gone('account');
-      return { erase_after };
+      return { erase_after: await requestOwnDeletion(deps, owner, by, now) };
     },
   }),
   operation({

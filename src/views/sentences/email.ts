@@ -18,13 +18,17 @@ export const emailSentences = catalogue(
     confirm_title: 'Confirm your address',
     confirm_lead: '{address} becomes the address of the account {username}.',
     confirm_submit: 'Confirm',
+    only_asker:
+      'Only the person who asked can confirm it. If that was you, type the six-digit code of the mail where you asked, or sign in here as {username} and open the link again.',
+    not_asked: 'If you did not ask for it, do nothing: nothing changes.',
     confirmed: 'Your address was changed',
     undo_title: 'Take the change back',
     undo_lead:
-      'The account {username} gets its address {address} back, and is signed out everywhere. A password, passkey or authenticator app that was set since is removed.',
+      'The account {username} gets its address {address} back, and is signed out everywhere. Its password is removed: you set a new one by mail. So is a passkey or authenticator app that was added since.',
     undo_submit: 'Take it back',
     undone: 'Your old address is back',
-    undone_text: 'Everybody was signed out. Set a new password now, in case somebody else knows the old one.',
+    undone_text:
+      'Everybody was signed out, and the password was removed. To sign in, set a new one: its link comes by mail to this address.',
   },
   {
     de: {
@@ -43,13 +47,17 @@ export const emailSentences = catalogue(
       confirm_title: 'Adresse bestätigen',
       confirm_lead: '{address} wird die Adresse des Kontos {username}.',
       confirm_submit: 'Bestätigen',
+      only_asker:
+        'Nur wer darum gebeten hat, kann das bestätigen. Waren Sie es, geben Sie den sechsstelligen Code der E-Mail dort ein, wo Sie die Änderung angefordert haben, oder melden Sie sich hier als {username} an und öffnen Sie den Link noch einmal.',
+      not_asked: 'Haben Sie nicht darum gebeten, tun Sie nichts: Es ändert sich nichts.',
       confirmed: 'Ihre Adresse ist geändert',
       undo_title: 'Änderung zurücknehmen',
       undo_lead:
-        'Das Konto {username} erhält seine Adresse {address} zurück und wird überall abgemeldet. Passwort, Passkey oder Authenticator-App, die seitdem gesetzt wurden, werden entfernt.',
+        'Das Konto {username} erhält seine Adresse {address} zurück und wird überall abgemeldet. Sein Passwort wird entfernt: Ein neues setzen Sie per E-Mail. Entfernt werden auch Passkey oder Authenticator-App, die seitdem hinzugefügt wurden.',
       undo_submit: 'Zurücknehmen',
       undone: 'Ihre alte Adresse ist zurück',
-      undone_text: 'Alle wurden abgemeldet. Setzen Sie jetzt ein neues Passwort, falls jemand anders das alte kennt.',
+      undone_text:
+        'Alle wurden abgemeldet, und das Passwort wurde entfernt. Setzen Sie ein neues, um sich anzumelden: Der Link dazu kommt per E-Mail an diese Adresse.',
     },
     fr: {
       present: 'Votre adresse',
@@ -67,14 +75,17 @@ export const emailSentences = catalogue(
       confirm_title: 'Confirmer votre adresse',
       confirm_lead: '{address} deviendra l’adresse du compte {username}.',
       confirm_submit: 'Confirmer',
+      only_asker:
+        'Seule la personne qui l’a demandé peut confirmer. Si c’est vous, saisissez le code à six chiffres du message là où vous avez fait la demande, ou connectez-vous ici en tant que {username} et ouvrez de nouveau le lien.',
+      not_asked: 'Si vous n’avez rien demandé, ne faites rien : rien ne changera.',
       confirmed: 'Votre adresse est modifiée',
       undo_title: 'Annuler la modification',
       undo_lead:
-        'Le compte {username} retrouvera son adresse {address} et sera déconnecté partout. Un mot de passe, une clé d’accès ou une application d’authentification ajoutés depuis seront supprimés.',
+        'Le compte {username} retrouvera son adresse {address} et sera déconnecté partout. Son mot de passe sera supprimé : vous en choisirez un nouveau par e-mail. Une clé d’accès ou une application d’authentification ajoutées depuis seront aussi supprimées.',
       undo_submit: 'Annuler la modification',
       undone: 'Votre ancienne adresse est rétablie',
       undone_text:
-        'Tout le monde a été déconnecté. Choisissez un nouveau mot de passe, au cas où quelqu’un connaîtrait l’ancien.',
+        'Tout le monde a été déconnecté et le mot de passe a été supprimé. Pour vous connecter, choisissez-en un nouveau : le lien arrive par e-mail à cette adresse.',
     },
     es: {
       present: 'Su dirección',
@@ -92,14 +103,17 @@ export const emailSentences = catalogue(
       confirm_title: 'Confirmar su dirección',
       confirm_lead: '{address} será la dirección de la cuenta {username}.',
       confirm_submit: 'Confirmar',
+      only_asker:
+        'Solo puede confirmarla quien la pidió. Si fue usted, escriba el código de seis cifras del correo donde hizo la petición, o inicie sesión aquí como {username} y abra el enlace de nuevo.',
+      not_asked: 'Si no la pidió, no haga nada: nada cambiará.',
       confirmed: 'Su dirección ha cambiado',
       undo_title: 'Deshacer el cambio',
       undo_lead:
-        'La cuenta {username} recupera su dirección {address} y se cierran todas sus sesiones. Se quitan la contraseña, la llave de acceso o la aplicación de autenticación añadidas desde entonces.',
+        'La cuenta {username} recupera su dirección {address} y se cierran todas sus sesiones. Se quita su contraseña: establecerá una nueva por correo. También se quitan la llave de acceso o la aplicación de autenticación añadidas desde entonces.',
       undo_submit: 'Deshacer',
       undone: 'Ha recuperado su dirección anterior',
       undone_text:
-        'Se han cerrado todas las sesiones. Establezca una contraseña nueva, por si alguien conoce la anterior.',
+        'Se han cerrado todas las sesiones y se ha quitado la contraseña. Para iniciar sesión, establezca una nueva: el enlace llega por correo a esta dirección.',
     },
     pt: {
       present: 'O seu endereço',
@@ -117,13 +131,17 @@ export const emailSentences = catalogue(
       confirm_title: 'Confirmar o endereço',
       confirm_lead: '{address} passará a ser o endereço da conta {username}.',
       confirm_submit: 'Confirmar',
+      only_asker:
+        'Só quem fez o pedido pode confirmar. Se foi você, digite o código de seis dígitos do e-mail onde fez o pedido, ou entre aqui como {username} e abra o link de novo.',
+      not_asked: 'Se você não fez o pedido, não faça nada: nada muda.',
       confirmed: 'O seu endereço foi alterado',
       undo_title: 'Desfazer a alteração',
       undo_lead:
-        'A conta {username} recupera o endereço {address} e todas as sessões são encerradas. A senha, a chave de acesso ou o aplicativo autenticador definidos desde então são removidos.',
+        'A conta {username} recupera o endereço {address} e todas as sessões são encerradas. A senha é removida: você define uma nova por e-mail. Também são removidos a chave de acesso ou o aplicativo autenticador adicionados desde então.',
       undo_submit: 'Desfazer',
       undone: 'O seu endereço antigo voltou',
-      undone_text: 'Todas as sessões foram encerradas. Defina uma nova senha, caso alguém conheça a antiga.',
+      undone_text:
+        'Todas as sessões foram encerradas e a senha foi removida. Para entrar, defina uma nova: o link chega por e-mail a este endereço.',
     },
     pl: {
       present: 'Twój adres',
@@ -141,13 +159,17 @@ export const emailSentences = catalogue(
       confirm_title: 'Potwierdź adres',
       confirm_lead: '{address} stanie się adresem konta {username}.',
       confirm_submit: 'Potwierdź',
+      only_asker:
+        'Potwierdzić może tylko osoba, która o to poprosiła. Jeśli to Ty, wpisz sześciocyfrowy kod z wiadomości tam, skąd wysłano prośbę, albo zaloguj się tutaj jako {username} i otwórz link ponownie.',
+      not_asked: 'Jeśli to nie Twoja prośba, nie rób nic: nic się nie zmieni.',
       confirmed: 'Adres został zmieniony',
       undo_title: 'Cofnij zmianę',
       undo_lead:
-        'Konto {username} odzyska adres {address} i zostanie wszędzie wylogowane. Ustawione od tego czasu hasło, klucz dostępu lub aplikacja uwierzytelniająca zostaną usunięte.',
+        'Konto {username} odzyska adres {address} i zostanie wszędzie wylogowane. Jego hasło zostanie usunięte: nowe ustawisz przez e-mail. Usunięte zostaną też dodane od tego czasu klucz dostępu lub aplikacja uwierzytelniająca.',
       undo_submit: 'Cofnij',
       undone: 'Poprzedni adres został przywrócony',
-      undone_text: 'Wszyscy zostali wylogowani. Ustaw teraz nowe hasło, na wypadek gdyby ktoś znał stare.',
+      undone_text:
+        'Wszyscy zostali wylogowani, a hasło zostało usunięte. Aby się zalogować, ustaw nowe: link przyjdzie e-mailem na ten adres.',
     },
     ja: {
       present: '現在のアドレス',
@@ -165,14 +187,17 @@ export const emailSentences = catalogue(
       confirm_title: 'アドレスの確認',
       confirm_lead: '{address} をアカウント {username} に登録します。',
       confirm_submit: '確認する',
+      only_asker:
+        '確認できるのは、変更を申請したご本人だけです。ご本人の場合は、申請した画面でメールに記載の 6 桁のコードを入力するか、ここで {username} としてサインインしてから、もう一度リンクを開いてください。',
+      not_asked: 'お心当たりがない場合は、何もしないでください。何も変更されません。',
       confirmed: 'アドレスを変更しました',
       undo_title: '変更の取り消し',
       undo_lead:
-        'アカウント {username} のアドレスを {address} に戻し、すべての場所からサインアウトします。その後に設定されたパスワード、パスキー、認証アプリは削除されます。',
+        'アカウント {username} のアドレスを {address} に戻し、すべての場所からサインアウトします。パスワードは削除され、新しいパスワードはメールで設定します。その後に追加されたパスキーと認証アプリも削除されます。',
       undo_submit: '取り消す',
       undone: '以前のアドレスに戻しました',
       undone_text:
-        'すべての場所からサインアウトしました。以前のパスワードを知られている場合に備え、新しいパスワードを設定してください。',
+        'すべての場所からサインアウトし、パスワードを削除しました。サインインするには新しいパスワードを設定してください。設定用のリンクがこのアドレスにメールで届きます。',
     },
     'zh-Hans': {
       present: '您的地址',
@@ -190,13 +215,16 @@ export const emailSentences = catalogue(
       confirm_title: '确认地址',
       confirm_lead: '{address} 将成为帐户 {username} 的地址。',
       confirm_submit: '确认',
+      only_asker:
+        '只有提出申请的本人才能确认。如果是您本人，请在申请的页面输入邮件中的六位验证码，或在此以 {username} 登录后重新打开链接。',
+      not_asked: '如果您没有申请，请不要进行任何操作：一切都不会改变。',
       confirmed: '您的地址已更改',
       undo_title: '撤销更改',
       undo_lead:
-        '帐户 {username} 将恢复地址 {address}，并在所有设备上退出登录。此后设置的密码、通行密钥或身份验证器应用会被移除。',
+        '帐户 {username} 将恢复地址 {address}，并在所有设备上退出登录。其密码会被移除，您需要通过邮件设置新密码。此后添加的通行密钥或身份验证器应用也会被移除。',
       undo_submit: '撤销',
       undone: '已恢复您原来的地址',
-      undone_text: '所有人都已退出登录。请立即设置新密码，以防他人知道旧密码。',
+      undone_text: '所有人都已退出登录，密码已被移除。要登录，请设置新密码：链接会通过邮件发送到此地址。',
     },
     ar: {
       present: 'عنوانك',
@@ -214,13 +242,17 @@ export const emailSentences = catalogue(
       confirm_title: 'تأكيد عنوانك',
       confirm_lead: 'سيصبح {address} عنوان الحساب {username}.',
       confirm_submit: 'تأكيد',
+      only_asker:
+        'لا يمكن أن يؤكده إلا من طلبه. إذا كنت أنت، فأدخل الرمز المكوّن من ستة أرقام الوارد في الرسالة حيث قدّمت الطلب، أو سجّل الدخول هنا باسم {username} وافتح الرابط مرة أخرى.',
+      not_asked: 'إذا لم تطلب ذلك، فلا تفعل شيئًا: لن يتغير شيء.',
       confirmed: 'تم تغيير عنوانك',
       undo_title: 'التراجع عن التغيير',
       undo_lead:
-        'يستعيد الحساب {username} عنوانه {address} ويُسجَّل خروجه من كل مكان. وتُزال كلمة المرور أو مفتاح المرور أو تطبيق المصادقة التي أضيفت منذ ذلك الحين.',
+        'يستعيد الحساب {username} عنوانه {address} ويُسجَّل خروجه من كل مكان. وتُزال كلمة مروره، فتعيّن كلمة جديدة عبر البريد. ويُزال أيضًا مفتاح المرور أو تطبيق المصادقة الذي أضيف منذ ذلك الحين.',
       undo_submit: 'تراجع',
       undone: 'عاد عنوانك القديم',
-      undone_text: 'سُجّل خروج الجميع. عيّن كلمة مرور جديدة الآن، فقد يعرف شخص آخر القديمة.',
+      undone_text:
+        'سُجّل خروج الجميع وأُزيلت كلمة المرور. لتسجيل الدخول عيّن كلمة مرور جديدة: يصل رابطها بالبريد إلى هذا العنوان.',
     },
   },
 );

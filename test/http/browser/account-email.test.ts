@@ -3,13 +3,14 @@ import * as passkeys from '../../../src/store/passkeys.ts';
 import * as users from '../../../src/store/users.ts';
 import type { User } from '../../../src/store/users.ts';
 import { setPassword } from '../../../src/users/accounts.ts';
-import { requestDeletion } from '../../../src/users/deletion.ts';
 import { BY } from '../../support/administer.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { aUser, formTokenOf, PASSWORD, signIn, TestBrowser } from '../../support/fixtures.ts';
 import { recordStatements } from '../../support/lists.ts';
 import { linkIn, mailTo } from '../../support/mailbox.ts';
 import { aPasskey } from '../../support/passkeys.ts';
+import { withTotp } from '../../support/second-factor.ts';
+import { deletionAsked } from '../../support/standing.ts';
 
 let at: TestApp;
 let other: TestApp;
@@ -39,7 +40,8 @@ async function ask(email = address, from = browser) {
   const page = await from.get('/account/email');
   return from.post('/account/email', { form_token: formTokenOf(page), email });
 }
-async function press(link: string, from = new TestBrowser(at)) {
+/** A change is confirmed by who asked, and taken back by whoever has the mail. */
+async function press(link: string, from = link.includes('/confirm/') ? browser : new TestBrowser(at)) {
   at.clock.advance(1);
   const page = await from.get(link);
   return from.post(new URL(link).pathname, { form_token: formTokenOf(page) });
@@ -56,7 +58,7 @@ async function changed(): Promise<string> {
   return linkIn(at, user.email!, 'email-changed');
 }
 
-test('a new address is confirmed by its own mail, on any device, and both addresses are told', async () => {
+test('a new address is confirmed by its own mail, signed in as who asked, on any device, and both addresses are told', async () => {
   const answer = await ask();
   expect(answer.statusCode).toBe(303);
   expect(answer.headers.location).toMatch(
@@ -64,10 +66,23 @@ test('a new address is confirmed by its own mail, on any device, and both addres
   );
   const link = await linkIn(at, address, 'confirm-email');
   expect(await emailOf()).toMatchObject({ email: user.email });
-  const page = await new TestBrowser(at).get(link);
+  const phone = await signIn(at, user);
+  const page = await phone.get(link);
   expect(page.body).toContain(address);
   expect(await emailOf()).toMatchObject({ email: user.email });
-  expect((await press(link)).statusCode).toBe(303);
+  const confirmed = await press(link, phone);
+  expect([confirmed.statusCode, confirmed.headers.location]).toEqual([
+    303,
+    `${phone.issuer}/account/email/confirm/done`,
+  ]);
+  for (const [from, next] of [
+    [phone, '/account'],
+    [new TestBrowser(at), '/login'],
+  ] as const) {
+    const { body } = await from.get(confirmed.headers.location!);
+    expect(body).toContain('Your address was changed');
+    expect(body).toContain(`id="email-next" href="${from.issuer}${next}"`);
+  }
   expect(await emailOf()).toEqual({ email: address, email_verified: true });
   const [old] = await mailTo(at, user.email!);
   expect(old).toMatchObject({ template: 'email-changed', sub: user.sub });
@@ -78,12 +93,40 @@ test('a new address is confirmed by its own mail, on any device, and both addres
   expect((await press(link)).statusCode).toBe(400);
 });
 
+test('whoever reads the mail and did not ask confirms nothing: the page says where the person who asked does', async () => {
+  const link = await asked();
+  const path = new URL(link).pathname;
+  const form_token = formTokenOf(await browser.get(link));
+  const reader = await signIn(at, await aUser(at));
+  for (const from of [new TestBrowser(at), reader]) {
+    const page = await from.get(link);
+    expect([page.statusCode, formTokenOf(page)]).toEqual([200, '']);
+    expect(page.body).toContain('Only the person who asked can confirm it');
+    expect(page.body).toContain(`id="email-next" href="${from.issuer}/login"`);
+    expect((await from.post(path, { form_token })).statusCode).toBe(400);
+  }
+  // In the same browser, after another second factor than none was set up, or the end of the sign-in.
+  await withTotp(at, user);
+  const owing = await browser.post(path, { form_token });
+  expect([owing.statusCode, owing.body.includes('Only the person who asked')]).toEqual([400, true]);
+  await at.deps.db.deleteFrom('totp_credentials').where('sub', '=', user.sub).execute();
+  await at.deps.db.updateTable('sessions').set({ ended_at: at.clock.now() }).where('sub', '=', user.sub).execute();
+  expect((await browser.post(path, { form_token })).statusCode).toBe(400);
+  expect(await emailOf()).toMatchObject({ email: user.email });
+  // Beside somebody else in the same browser; and nothing was spent.
+  const page = await reader.get('/login');
+  await reader.post('/login', { username: user.username, password: PASSWORD, form_token: formTokenOf(page) });
+  expect((await press(link, reader)).statusCode).toBe(303);
+  expect(await emailOf()).toEqual({ email: address, email_verified: true });
+});
+
 test('fifty at once, at two servers: one changes it, and one takes it back', async () => {
   const race = async (link: string): Promise<number> => {
     const path = new URL(link).pathname;
     const browsers = await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
         const one = new TestBrowser(index % 2 === 0 ? at : other);
+        for (const cookie of browser.cookies) one.cookies.set(...cookie);
         return { one, form_token: formTokenOf(await one.get(path)) };
       }),
     );
@@ -103,6 +146,7 @@ test('for a week the old address takes it back: everybody is signed out, and wha
   const thiefs = await signIn(at, user);
   const done = await press(undo);
   expect(done.headers.location).toBe('https://id.example.test/account/email/undo/done');
+  expect((await new TestBrowser(at).get(done.headers.location!)).body).toContain('To sign in, set a new one');
   expect(await emailOf()).toEqual({ email: user.email, email_verified: true });
   for (const one of [thief, thiefs, browser]) expect((await one.get('/account')).statusCode).toBe(302);
   await expect(signIn(at, user)).rejects.toThrow('400');
@@ -123,7 +167,7 @@ test('taking it back throws a thief out wholly: what was added a day before the 
   const page = await browser.get('/forgot-password');
   await browser.post('/forgot-password', { form_token: formTokenOf(page), username: user.username, interaction: '' });
   const reset = await linkIn(at, address, 'reset-password');
-  expect(await requestDeletion(at.deps, user.sub, BY, at.clock.now())).toBeInstanceOf(Date);
+  expect(await deletionAsked(at.deps, user.sub, BY, at.clock.now())).toBeInstanceOf(Date);
   expect((await press(undo)).statusCode).toBe(303);
   expect((await passkeys.allOf(at.deps.db, user.sub)).map(({ name }) => name)).toEqual(['Their own']);
   expect(await users.find(at.deps.db, user.sub)).toMatchObject({ erase_after: null, email: user.email });

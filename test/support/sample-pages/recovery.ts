@@ -9,7 +9,7 @@ import {
   resetPasswordPage,
 } from '../../../src/views/recovery.ts';
 import { emailPage } from '../../../src/views/account/email.ts';
-import { emailDonePage, emailLinkPage } from '../../../src/views/email.ts';
+import { emailDonePage, emailElsewherePage, emailLinkPage } from '../../../src/views/email.ts';
 import { accountFrame } from './account.ts';
 import { hostile, refused } from './frame.ts';
 
@@ -66,6 +66,7 @@ export const recoverySamples = (frame: Frame): Record<string, Html> => ({
     typed: '',
   }),
   'email-confirm': emailLinkPage({ frame, ...link, kind: 'confirm' }),
+  'email-confirm-elsewhere': emailElsewherePage({ frame, username: link.username, login_url: '/login' }),
   'email-undo': emailLinkPage({ frame, ...link, kind: 'undo' }),
   'email-undo-hostile': emailLinkPage({ frame, ...link, kind: 'undo', username: hostile, address: hostile }),
   'email-confirmed': emailDonePage({ frame, kind: 'confirm', next: 'login', next_url: '/login' }),

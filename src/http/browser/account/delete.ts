@@ -1,8 +1,9 @@
 /** /account/delete: the end of an account, and the way back while there is one. */
 import type { FastifyInstance } from 'fastify';
+import { requestOwnDeletion } from '../../../authorize/own-account.ts';
 import { pages } from '../../../protocol/endpoint.ts';
 import { textOf } from '../../../protocol/parameters.ts';
-import { keepAccount, requestDeletion } from '../../../users/deletion.ts';
+import { keepAccount } from '../../../users/deletion.ts';
 import { deletedPage, deletePage } from '../../../views/account/delete.ts';
 import { sendPage } from '../../page.ts';
 import { requesterOf } from '../../request.ts';
@@ -26,7 +27,7 @@ export function deletion(app: FastifyInstance, context: Context): void {
         const kept = await keepAccount(deps, session.sub, by, now);
         return { to: 'overview', ...(kept && { done: 'kept' }) };
       }
-      const erase_after = action === 'delete' ? await requestDeletion(deps, session.sub, by, now) : undefined;
+      const erase_after = action === 'delete' ? await requestOwnDeletion(deps, session, by, now) : undefined;
       if (!erase_after) return { to: 'delete' };
       const others = sessions.filter(({ sub }) => sub !== session.sub);
       keepSessions(context, request, reply, others);

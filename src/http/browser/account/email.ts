@@ -1,10 +1,10 @@
 /** /account/email: the address of the account, asking for another, and the code that came there. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { askForOwnAddress, confirmOwnAddressByCode } from '../../../authorize/own-account.ts';
 import { isMailOn } from '../../../mail/outbox.ts';
 import { invalidRequest, OAuthError } from '../../../protocol/error.ts';
 import { readHandle } from '../../../protocol/handle.ts';
 import { textOf, type Parameters } from '../../../protocol/parameters.ts';
-import { askForAddress, confirmAddressByCode } from '../../../users/email-change.ts';
 import { emailPage, type EmailPageProps } from '../../../views/account/email.ts';
 import { languageOf } from '../../language.ts';
 import { limited } from '../../rate-limit.ts';
@@ -48,7 +48,8 @@ export function email(app: FastifyInstance, context: Context): void {
         const address = (textOf(form, 'email') ?? '').trim();
         const browser_hash = hashOf(visit.browser);
         const wanted = { address, lang: languageOf(request), browser_hash };
-        const asked = await askForAddress(deps, visit.user, wanted, requesterOf(request), visit.now);
+        const { session, user, now } = visit;
+        const asked = await askForOwnAddress(deps, session, user, wanted, requesterOf(request), now);
         if (typeof asked === 'object') {
           reply.redirect(`${accountUrl(context, 'email')}?done=sent&request=${asked.request}`, 303);
           return 'answered';
@@ -67,13 +68,13 @@ export function email(app: FastifyInstance, context: Context): void {
 
 async function takeCode(
   { deps }: Context,
-  { user, browser, now }: Visit,
+  { session, browser, now }: Visit,
   form: Parameters,
   waiting: string,
   request: FastifyRequest,
 ): Promise<Taken> {
-  const typed = { sub: user.sub, request: waiting, browser_hash: hashOf(browser), code: textOf(form, 'otp') ?? '' };
-  const outcome = await confirmAddressByCode(deps, typed, requesterOf(request), now);
+  const typed = { request: waiting, browser_hash: hashOf(browser), code: textOf(form, 'otp') ?? '' };
+  const outcome = await confirmOwnAddressByCode(deps, session, typed, requesterOf(request), now);
   if (outcome === 'done') return { to: 'email', done: 'confirmed' };
   const detail = { check: 'mail_code', received: outcome } as const;
   noted(deps, request, invalidRequest('the code is not right, or no longer good', detail), 400);
