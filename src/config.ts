@@ -7,6 +7,7 @@ import { databaseUrlProblem } from './config/database-url.ts';
 import { issuerProblems } from './config/issuer.ts';
 import { fileName, integer, isWebUrl, list, number, seconds } from './config/kinds.ts';
 import { mail } from './config/mail.ts';
+import { mtls, mtlsProblems } from './config/mtls.ts';
 import { people } from './config/people.ts';
 import { shown as printable, withoutSecrets } from './config/shown.ts';
 import { watching } from './config/watching.ts';
@@ -103,6 +104,7 @@ const environment = z.object({
   REFUSAL_RETENTION: seconds(0, 31_536_000, 604_800),
   REFUSAL_MAX_ROWS: integer(1000, 10_000_000, 100_000),
   ...mail,
+  ...mtls,
   ...people,
   ...watching,
 });
@@ -173,6 +175,7 @@ export function loadConfig(mode: Mode, source: NodeJS.ProcessEnv = process.env):
   if ((rest.TLS_CERT_FILE === undefined) !== (rest.TLS_KEY_FILE === undefined)) {
     problems.push('TLS_CERT_FILE and TLS_KEY_FILE go together: set both or none');
   }
+  if (!wrong.has('TRUST_PROXY')) problems.push(...mtlsProblems(rest, rest.TRUST_PROXY));
   if (rest.SMTP_URL !== undefined && rest.MAIL_FROM === undefined && !wrong.has('MAIL_FROM')) {
     problems.push('MAIL_FROM is not set: the address that mail comes from, e.g. Example <id@example.com>');
   }

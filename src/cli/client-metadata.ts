@@ -56,6 +56,12 @@ const ROWS: readonly Row[] = [
   ['request_uris', '--request-uri <url>', 'where signed requests of it are (repeatable)', 'list'],
   ['require_second_factor', '--require-second-factor', 'let people in with two factors only', 'flag'],
   ['dpop_bound_access_tokens', '--dpop-bound', 'give it DPoP-bound access tokens only (RFC 9449)', 'flag'],
+  [
+    'tls_client_certificate_bound_access_tokens',
+    '--certificate-bound',
+    'give it access tokens bound to its certificate only (RFC 8705)',
+    'flag',
+  ],
   ['require_dpop_nonce', '--require-dpop-nonce', 'its DPoP proofs hold a nonce of this server', 'flag'],
   ['require_pkce', '--require-pkce', 'refuse requests without PKCE', 'flag'],
   ['skip_consent', '--skip-consent', 'do not ask people (your own applications)', 'flag'],

@@ -25,6 +25,7 @@ import { transact, type Trx } from '../store/postgres/db.ts';
 import * as grants from '../store/grants.ts';
 import { newId, sha256 } from '../protocol/handle.ts';
 import * as notices from '../store/logout-notices.ts';
+import { seesCertificates } from './certificates.ts';
 import { fetchSector, requireOwnBackchannel, requireSameSector, requireSector, type Sector } from './sector.ts';
 
 export type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'fetch'>;
@@ -204,7 +205,8 @@ const SIGNED = [
 ] as const satisfies ReadonlyArray<keyof ClientMetadata>;
 
 /**
- * Valid metadata that this server can serve: an algorithm without a key would fail at the token endpoint. What a client
+ * Valid metadata that this server can serve: an algorithm without a key would fail at the token endpoint, and so would a client
+ * whose certificate cannot come in. What a client
  * is registered with it may keep: that has a key for as long.
  */
 function parseMetadata(
@@ -214,11 +216,17 @@ function parseMetadata(
 ): Metadata {
   const { localized, others } = splitLocalized(document);
   const metadata = { ...clientMetadata.parse(others), localized: inLanguages.parse(localized) as Localized };
+  const refuse = (member: string, message: string, input: unknown): never => {
+    throw new z.ZodRealError([{ code: 'custom', path: [member], message, input }]);
+  };
   for (const member of SIGNED) {
     const alg = metadata[member];
     if (alg === undefined || config.SIGNING_ALGS.includes(alg) || alg === present?.[member]) continue;
-    const message = `must be one of SIGNING_ALGS: ${config.SIGNING_ALGS.join(', ')}`;
-    throw new z.ZodRealError([{ code: 'custom', path: [member], message, input: alg }]);
+    refuse(member, `must be one of SIGNING_ALGS: ${config.SIGNING_ALGS.join(', ')}`, alg);
+  }
+  const member = 'tls_client_certificate_bound_access_tokens';
+  if (metadata[member] && !present?.[member] && !seesCertificates(config)) {
+    refuse(member, 'needs MTLS_PROXY_FORMAT: no certificates of clients come in here', true);
   }
   return metadata;
 }

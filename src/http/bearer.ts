@@ -6,6 +6,7 @@ import { DPOP_ALGS } from '../protocol/dpop.ts';
 import { currentNonce, usesNonces } from '../tokens/dpop-nonce.ts';
 import type { ProvenRequest } from '../tokens/dpop.ts';
 import type { Presentation } from '../tokens/holder.ts';
+import { certificateOf } from './certificate.ts';
 
 /** The Bearer token in the header: undefined without the header, null for another scheme or no token after it. */
 export function bearerOf(request: FastifyRequest): string | null | undefined {
@@ -31,16 +32,15 @@ export function presentationOf(deps: Pick<Deps, 'config'>, request: FastifyReque
   return presented && { ...presented, ...provenRequestOf(deps, request) };
 }
 
-/** A request as a DPoP proof is about it: at the address by which the issuer is known, whatever a proxy made of it. */
-export function provenRequestOf(
-  { config }: Pick<Deps, 'config'>,
-  { headers, method, url }: FastifyRequest,
-): ProvenRequest {
+/** What a request proves, @throws OAuthError. A DPoP proof is about it at the address by which the issuer is known, whatever a proxy made of it. */
+export function provenRequestOf(deps: Pick<Deps, 'config'>, request: FastifyRequest): ProvenRequest {
+  const { headers, method, url } = request;
   const { dpop } = headers;
   return {
     dpop: [dpop].flat()[0] === undefined ? undefined : String(dpop),
     method,
-    url: `${new URL(config.ISSUER).origin}${url}`,
+    url: `${new URL(deps.config.ISSUER).origin}${url}`,
+    certificate: certificateOf(deps, request),
   };
 }
 

@@ -55,6 +55,9 @@ export const CHECKS = {
   dpop_required: 'RFC 9449 §5.2',
   dpop_jkt: 'RFC 9449 §10',
   token_binding: 'RFC 9449 §7.1',
+  certificate: 'RFC 8705 §6.5',
+  certificate_required: 'RFC 8705 §3.4',
+  certificate_binding: 'RFC 8705 §3',
 
   // Grants.
   grant_type: 'RFC 6749 §5.2',

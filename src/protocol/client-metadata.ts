@@ -117,6 +117,8 @@ export const clientMetadataFields = z.strictObject({
   require_second_factor: z.boolean().default(false),
   /** RFC 9449 §5.2: it gets no bearer tokens. */
   dpop_bound_access_tokens: z.boolean().default(false),
+  /** RFC 8705 §3.4: its tokens are bound to the certificate that it connects with. */
+  tls_client_certificate_bound_access_tokens: z.boolean().default(false),
   /** Its DPoP proofs hold a nonce of ours (RFC 9449 §8), whatever DPOP_NONCE says. */
   require_dpop_nonce: z.boolean().default(false),
   require_pkce: z.boolean().default(false),

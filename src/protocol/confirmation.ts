@@ -8,6 +8,8 @@ import { z } from 'zod';
 export const confirmation = z.looseObject({
   /** The key that signs its holder's DPoP proofs: its SHA-256 thumbprint (RFC 9449 §6.1), base64url. */
   jkt: z.string().optional(),
+  /** The certificate that its holder connects with: its SHA-256 thumbprint (RFC 8705 §3.1), base64url. */
+  'x5t#S256': z.string().optional(),
 });
 export type Confirmation = Readonly<z.infer<typeof confirmation>>;
 

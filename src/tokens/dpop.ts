@@ -1,6 +1,7 @@
 /** Proofs of possession (RFC 9449): that whoever sends a request holds a key, shown by a signature for this request alone. */
 import { errors, jwtVerify } from 'jose';
 import type { Deps } from '../deps.ts';
+import type { ClientCertificate } from '../protocol/certificate.ts';
 import { checkProof, DPOP_ALGS, MAX_PROOF, PROOF_KEPT, type ProofClaims } from '../protocol/dpop.ts';
 import { invalidDpopProof, useDpopNonce } from '../protocol/error.ts';
 import { joseProblem } from '../protocol/jwt-assertion.ts';
@@ -10,14 +11,19 @@ import * as replays from '../store/replays.ts';
 import { isCurrentNonce } from './dpop-nonce.ts';
 import type { ProofKey } from './proof-keys.ts';
 
-/** A request, as far as a proof is about it. */
+/** A request, as far as it proves what its sender holds. */
 export interface ProvenRequest {
   /** The DPoP header; undefined without one. */
   dpop: string | undefined;
   method: string;
   /** Where it came in, as its sender knows it. */
   url: string;
+  /** What its sender connected with (RFC 8705); undefined without one. */
+  certificate: ClientCertificate | undefined;
 }
+
+/** As far as a proof is about it. */
+type Proof = Pick<ProvenRequest, 'method' | 'url'> & { dpop: string };
 
 type Needs = Pick<Deps, 'config' | 'db' | 'proofKeys' | 'secrets'>;
 
@@ -33,12 +39,7 @@ interface Wanted {
  * The thumbprint of the key that the sender of a request holds. Each proof counts once, in all processes together.
  * @throws OAuthError invalid_dpop_proof, use_dpop_nonce
  */
-export async function provenKey(
-  deps: Needs,
-  request: ProvenRequest & { dpop: string },
-  wanted: Wanted,
-  now: Date,
-): Promise<string> {
+export async function provenKey(deps: Needs, request: Proof, wanted: Wanted, now: Date): Promise<string> {
   const { dpop: proof, method, url } = request;
   const read = await readProof(deps, request, wanted, now);
   if (typeof read === 'string') {
@@ -58,7 +59,7 @@ export async function provenKey(
 /** Its key and what that signed, where it is for this request; else why it is no proof of anything. */
 async function readProof(
   { proofKeys }: Needs,
-  { dpop: proof, method, url }: ProvenRequest & { dpop: string },
+  { dpop: proof, method, url }: Proof,
   { access_token }: Wanted,
   now: Date,
 ): Promise<{ key: ProofKey; claims: ProofClaims } | string> {

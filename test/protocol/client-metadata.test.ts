@@ -26,6 +26,7 @@ test('RFC 7591 §2: what is left out has its default', () => {
     request_uris: [],
     backchannel_logout_session_required: false,
     dpop_bound_access_tokens: false,
+    tls_client_certificate_bound_access_tokens: false,
     require_dpop_nonce: false,
     frontchannel_logout_session_required: false,
     skip_consent: false,

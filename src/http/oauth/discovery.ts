@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { steps } from '../../authorize/next-step.ts';
 import { responseModes } from '../../authorize/response-modes.ts';
+import { seesCertificates } from '../../clients/certificates.ts';
 import { grants } from '../../grants/index.ts';
 import { languages } from '../../languages/index.ts';
 import { metContext, readContexts } from '../../protocol/acr.ts';
@@ -118,6 +119,8 @@ export function metadata(config: Deps['config'], known: Scopes): Record<string, 
     revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     introspection_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     dpop_signing_alg_values_supported: DPOP_ALGS,
+    // RFC 8705 §3.3.
+    ...(seesCertificates(config) && { tls_client_certificate_bound_access_tokens: true }),
     code_challenge_methods_supported: CODE_CHALLENGE_METHODS,
     prompt_values_supported: [
       'none',
