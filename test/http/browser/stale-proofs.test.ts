@@ -41,7 +41,9 @@ async function send(browser: TestBrowser, page: string, fields: Record<string, s
   at.clock.advance(1);
   return browser.post(page, { form_token: formTokenOf(await browser.get(page)), ...fields });
 }
-const press = async (link: string) => (await send(new TestBrowser(at), new URL(link).pathname, {})).statusCode;
+/** Whoever asked confirms; anybody with the mail takes back. */
+const press = async (link: string) =>
+  (await send(link.includes('/confirm/') ? thief : new TestBrowser(at), new URL(link).pathname, {})).statusCode;
 const addressed = () => `thief${count}@example.test`;
 async function asked(email = addressed()): Promise<string> {
   await send(thief, '/account/email', { email });
@@ -98,6 +100,8 @@ test('a change of address that waits to be confirmed ends with the sessions: by 
     const link = await asked();
     await end();
     expect(await press(link)).toBe(400);
+    // It is void, and does not only lack the sign-in of before.
+    expect((await new TestBrowser(at).get(new URL(link).pathname)).statusCode).toBe(400);
     expect(await emailOf()).toBe(user.email);
   }
 });
