@@ -88,7 +88,9 @@ export function demoPage(props: DemoPageProps): Html {
         ${code(`GET ${props.api.url}`, { status: props.api.status, 'WWW-Authenticate': props.api.challenge, body: props.api.body })}
         ${
           props.api.step_up_url !== undefined &&
-          html`<p><a class="button" id="demo-step-up" href="${props.api.step_up_url}">Bring what it asks for</a></p>`
+          html`<div class="actions">
+            <a class="button" id="demo-step-up" href="${props.api.step_up_url}">Bring what it asks for</a>
+          </div>`
         }
       </section>
       <div class="actions pair">

@@ -131,7 +131,9 @@ export function loginPage(props: LoginPageProps): Html {
       </form>
       ${
         props.email_url !== undefined &&
-        html`<p><a id="email-signin" href="${props.email_url}">${emailSignInSentences(frame.lang).title}</a></p>`
+        html`<p class="beyond">
+          <a id="email-signin" href="${props.email_url}">${emailSignInSentences(frame.lang).title}</a>
+        </p>`
       }
       ${
         props.signup_url !== undefined &&

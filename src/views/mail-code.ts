@@ -1,6 +1,6 @@
 /** The page that waits for a code from a mail, and the pages that links of mails lead to. */
 import { named, type ClientView } from './client.ts';
-import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
+import { devMail, hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
 import {
@@ -72,8 +72,7 @@ export function mailCodePage(props: MailCodePageProps): Html {
           <a class="button quiet" id="verify-other" href="${other_url}">${t.other}</a>
         </div>
       </form>
-      ${mail_url !== undefined && html`<p class="small beyond"><a id="dev-mail" href="${mail_url}">/dev/mail</a></p>`}
-      ${problemDetails(frame, props.request_id)}
+      ${devMail(mail_url)} ${problemDetails(frame, props.request_id)}
     `,
   });
 }

@@ -1,10 +1,11 @@
 /** Asked on the way to an application: a password that was drawn for somebody opens nothing before they chose their own. */
+import { accountStyle } from './account/style.ts';
 import { passwordForm, passwordProblem, type PasswordFormProps } from './account/password.ts';
 import { who, type ClientView, type PersonView } from './client.ts';
 import { problemDetails, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
-import { meterStyle, passwordMeter } from './new-password.ts';
+import { passwordMeter } from './new-password.ts';
 import { revealPassword, sendOnce } from './script.ts';
 import { frameSentences } from './sentences/frame.ts';
 import { passwordSentences } from './sentences/password.ts';
@@ -23,7 +24,7 @@ export function ownPasswordPage({ frame, client, person, request_id, ...form }: 
     heading: t.own_title,
     client,
     scripts: [revealPassword, passwordMeter, sendOnce],
-    style: meterStyle,
+    style: accountStyle,
     body: html`${who(person)} ${passwordForm(frame, { ...form, cancel: frameSentences(frame.lang).cancel })}
     ${problemDetails(frame, request_id)}`,
   });

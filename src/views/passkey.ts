@@ -13,10 +13,14 @@ export type PasskeyFormProps = {
   forget?: string | undefined;
 };
 
-/** The button; without JavaScript, or where the browser knows no passkeys, nobody sees it. */
-export function passkeyButton({ lang }: Frame): Html {
+/**
+ * The button; without JavaScript, or where the browser knows no passkeys, nobody sees it. Where it is what the page is about, what it
+ * takes is said instead.
+ */
+export function passkeyButton({ lang }: Frame, { alone = false } = {}): Html {
   const t = passkeySentences(lang);
-  return html`<button class="button" id="passkey-signin" type="button" hidden>${t.sign_in}</button>
+  return html`${alone && html`<p class="note" id="passkey-needs">${t.needs_browser}</p>`}
+    <button class="button${alone && html` strong`}" id="passkey-signin" type="button" hidden>${t.sign_in}</button>
     <p class="wrong" id="passkey-status" role="status" hidden>${t.failed}</p>`;
 }
 
@@ -97,6 +101,7 @@ const renew = async () => {
 };
 if (window.PublicKeyCredential) {
   button.hidden = false;
+  document.getElementById('passkey-needs')?.remove();
   button.addEventListener('click', async () => { await renew().catch(() => {}); await ask(); });
   const again = async () => { if (await renew().catch(() => {})) await wait(); };
   setInterval(again, 60000);

@@ -1,6 +1,6 @@
 /** The way to a new password: asking for a link, and choosing one behind it. */
 import { named } from './client.ts';
-import { hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
+import { devMail, hidden, problemAt, problemAttributes, problemDetails, problemSummary, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
 import {
@@ -71,13 +71,8 @@ export function forgotSentPage({ frame, back_url, mail_url }: ForgotSentPageProp
     heading: t.sent_title,
     lead: t.sent_text,
     body: html`<p>${t.sent_none}</p>
-      ${
-        mail_url !== undefined &&
-        html`<p>
-          <a id="dev-mail" href="${mail_url}"><code>/dev/mail</code></a>
-        </p>`
-      }
-      <div class="actions"><a class="button" id="forgot-back" href="${back_url}">${t.back}</a></div>`,
+      <div class="actions"><a class="button" id="forgot-back" href="${back_url}">${t.back}</a></div>
+      ${devMail(mail_url)}`,
   });
 }
 

@@ -12,6 +12,7 @@ import { frameSentences } from './sentences/frame.ts';
 import { loginSentences } from './sentences/login.ts';
 import { passkeySentences } from './sentences/passkey.ts';
 import { secondFactorSentences } from './sentences/second-factor.ts';
+import { upstreamSentences } from './sentences/upstream.ts';
 import { codeField, setupSteps, type SetupProps } from './authenticator.ts';
 
 /** What is wrong, as the name of a sentence. */
@@ -99,7 +100,7 @@ function bodyOf(props: SecondFactorPageProps): Html {
   const problem = problemOf(props);
   const submit = frameSentences(frame.lang).continue;
   const { passkey: options } = props;
-  const asksPasskey = options !== undefined && html`${passkeyButton(frame)}`;
+  const asksPasskey = options !== undefined && html`${passkeyButton(frame, { alone: props.shows === 'passkey' })}`;
   const form = (body: Html): Html =>
     html`<form method="post" action="${action}">${hidden({ form_token })} ${body}</form>
       ${options !== undefined && passkeyForm({ action, form_token, options })}`;
@@ -114,16 +115,20 @@ function bodyOf(props: SecondFactorPageProps): Html {
     );
   }
   if (props.shows === 'setup') {
+    const { create } = props;
     const setup = form(
       html`${setupSteps(frame, { ...props.setup, problem: props.problem === 'wrong_passkey' ? undefined : problem })}
         <div class="actions">
           <button class="button strong" id="otp-submit" name="action" value="setup">${submit}</button>
-          ${ways(props)}
+          ${create === undefined && ways(props)}
         </div>`,
     );
-    const { create } = props;
+    if (create === undefined) return setup;
+    // One or the other, and below both what leaves them.
     return html`${setup}
-    ${create !== undefined && passkeyCreation({ frame, action, form_token, options: create }, { named: false })}`;
+      <p class="muted small beyond">${upstreamSentences(frame.lang).or}</p>
+      ${passkeyCreation({ frame, action, form_token, options: create }, { other: true })}
+      ${(props.later || props.cancel) && html`<form class="actions" method="post" action="${action}">${hidden({ form_token })} ${ways(props)}</form>`}`;
   }
   if (props.shows === 'passkey') {
     return form(

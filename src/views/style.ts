@@ -54,7 +54,7 @@ background:var(--panel);color:var(--ink);font:inherit;font-weight:600;text-align
 .note{margin-bottom:1.5rem;padding:.875rem 1rem;border:1px solid var(--line);border-radius:.5rem;background:var(--soft)}
 .problem{border:2px solid var(--bad);background:var(--warn)}.problem h2{margin:0 0 .125rem}.problem a{color:var(--bad);font-weight:600}
 .who{display:flex;flex-wrap:wrap;align-items:center;gap:.25rem .75rem;margin-bottom:1.5rem}
-.who>div,.row>span:not(.face){flex:1 1 6rem;min-width:0}
+.who>div,.row>span:not(.face){flex:1 1 9rem;min-width:0}
 .who b,.row b{display:block;font-weight:600;line-height:1.35}
 .who a{padding-block:.625rem}
 .face{flex:none;display:grid;place-items:center;width:2.5rem;height:2.5rem;border-radius:50% 50% .375rem .375rem;background:var(--wall);color:#fff;font-weight:600;text-transform:uppercase}

@@ -25,7 +25,7 @@ export const upstreamForm = (
 /** One of them; the form it is in is told by `upstream`. */
 export const upstreamButton = (frame: Frame, { upstream, label, icon }: UpstreamView): Html =>
   html`<button class="button" id="upstream-${upstream}" name="upstream" value="${upstream}">
-    ${icon !== null && html`<img src="${picture(icon)}" alt="" width="20" height="20" />`}
+    ${icon !== null && html`<img src="${picture(icon)}" alt="" class="logo" width="20" height="20" />`}
     <span>${upstreamSentences(frame.lang).go({ upstream: named(label) })}</span>
   </button>`;
 

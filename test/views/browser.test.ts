@@ -198,6 +198,72 @@ test.each([
   },
 );
 
+// What a browser would ask its authenticator for is answered at once: the keys are what is tried here.
+const AUTHENTICATOR = `PublicKeyCredential.parseCreationOptionsFromJSON = (json) => json;
+navigator.credentials.create = () => Promise.resolve({ toJSON: () => ({ id: 'made' }) });`;
+const made = { passkey: '{"id":"made"}', action: 'create' };
+
+test.each<[page: string, typed: Array<[id: string, text: string]>, asked: string, sent: Record<string, string>]>([
+  ['account-authenticator', [['otp', '123456']], 'POST /account/authenticator', { otp: '123456' }],
+  [
+    'second-factor-setup',
+    [['otp', '123456']],
+    'POST /interaction/i1/second-factor',
+    { otp: '123456', action: 'setup' },
+  ],
+  ['second-factor-setup', [['passkey-create', '']], 'POST /interaction/i1/second-factor', made],
+  ['second-factor-setup', [['second-factor-later', '']], 'POST /interaction/i1/second-factor', { action: 'later' }],
+  [
+    'account-passkeys',
+    [
+      ['passkey-name', 'Phone'],
+      ['passkey-create', ''],
+    ],
+    'POST /account/passkeys',
+    made,
+  ],
+  ['account-recovery-codes', [['recovery-codes-renew', '']], 'POST /account/recovery-codes', {}],
+  [
+    'second-factor-codes',
+    [
+      ['recovery-codes', ''],
+      ['recovery-download', ''],
+    ],
+    'POST /interaction/i1/second-factor',
+    { action: 'download' },
+  ],
+  [
+    'dev-theme',
+    [
+      ['theme-name', ''],
+      ['theme-color', ''],
+      ['theme-color_dark', ''],
+      ['theme-try', ''],
+    ],
+    'GET /dev-theme',
+    {},
+  ],
+])('by keys alone: on %s Tab leads to %j, and Enter sends %s', async (name, typed, asked, sent) => {
+  const page = await open();
+  await page.addInitScript(AUTHENTICATOR);
+  await page.goto(`${origin}/${name}`);
+  for (const [id, text] of typed) {
+    // No page here has as many controls: whatever Tab does not reach fails below.
+    for (let tabs = 0; tabs < 40 && (await page.evaluate('document.activeElement.id')) !== id; tabs += 1) {
+      await page.keyboard.press('Tab');
+    }
+    expect(await page.evaluate('document.activeElement.id')).toBe(id);
+    await page.keyboard.type(text);
+  }
+  const [request] = await Promise.all([
+    page.waitForRequest((each) => each.isNavigationRequest()),
+    page.keyboard.press('Enter'),
+  ]);
+  expect(`${request.method()} ${new URL(request.url()).pathname}`).toBe(asked);
+  expect(request.postDataJSON() ?? {}).toMatchObject(sent);
+  await page.context().close();
+});
+
 test('Show and Hide come with JavaScript, and a shown password is hidden again on submit', async () => {
   const page = await open();
   await page.goto(`${origin}/login`);

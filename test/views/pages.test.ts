@@ -77,7 +77,7 @@ test.each([
   ['signed-out', 'Signed out'],
   ['second-factor', 'Two-step verification · Notes'],
   ['second-factor-problem', 'Error: Two-step verification · Notes'],
-  ['second-factor-setup', 'Set up two-step verification · Notes'],
+  ['second-factor-setup', 'Set up a second step · Notes'],
   ['second-factor-codes', 'Keep your recovery codes'],
   ['error', 'Error: This request can’t continue'],
   ['form-post', 'Continue to notes.example.test'],

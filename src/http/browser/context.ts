@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { steps, type Step } from '../../authorize/next-step.ts';
 import type { Deps } from '../../deps.ts';
+import { isMailShown } from '../../mail/outbox.ts';
 import { pages } from '../../protocol/endpoint.ts';
 import { sha256 } from '../../protocol/handle.ts';
 import type { Cookies } from './cookies.ts';
@@ -31,6 +32,10 @@ export const isAtIssuer = ({ deps }: Context, request: FastifyRequest): boolean 
 
 /** Every redirect of ours names the issuer's host, never what a Host header said. */
 export const urlOf = ({ deps }: Context, path: string): string => `${deps.config.ISSUER}${path}`;
+
+/** In development, where what was mailed can be read: pages that speak of a mail lead there. */
+export const devMailUrl = (context: Context): string | undefined =>
+  context.deps.config.mode === 'dev' && isMailShown(context.deps.config) ? urlOf(context, pages.dev_mail) : undefined;
 
 /** The path of an interaction, or of the page of one of its steps. */
 export const interactionPath = (id: string, step: Step | 'unbound' = 'done'): string =>

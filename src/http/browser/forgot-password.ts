@@ -1,6 +1,6 @@
 /** /forgot-password and /reset-password/{token}: the way to a new password. Opening the link changes nothing; its button does. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isMailOn, isMailShown } from '../../mail/outbox.ts';
+import { isMailOn } from '../../mail/outbox.ts';
 import { pages } from '../../protocol/endpoint.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { readHandle } from '../../protocol/handle.ts';
@@ -21,7 +21,7 @@ import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
 import { formOf, queryOf, requesterOf, requireForm, route } from '../request.ts';
-import { browserOf, interactionPath, urlOf, type Context } from './context.ts';
+import { browserOf, devMailUrl, interactionPath, urlOf, type Context } from './context.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
 
 /** Most characters that are taken for a name. */
@@ -56,7 +56,7 @@ export function forgotPassword(app: FastifyInstance, context: Context): void {
       if (textOf(query, 'sent') === undefined) return show(request, reply, { username: '', interaction });
       const props = {
         back_url: backTo(context, interaction),
-        mail_url: isMailShown(deps.config) && deps.config.mode === 'dev' ? urlOf(context, pages.dev_mail) : undefined,
+        mail_url: devMailUrl(context),
       };
       return sendPage(context, reply, (frame) => forgotSentPage({ frame, ...props }));
     },

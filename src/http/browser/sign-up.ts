@@ -5,7 +5,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { cancel, signedIn } from '../../authorize/interaction.ts';
 import { signInProven, type BrowserSignIn } from '../../authorize/sign-in.ts';
-import { isMailShown } from '../../mail/outbox.ts';
 import { pages } from '../../protocol/endpoint.ts';
 import { invalidRequest, OAuthError } from '../../protocol/error.ts';
 import { textOf, type Parameters } from '../../protocol/parameters.ts';
@@ -23,7 +22,7 @@ import { noted } from '../refusal.ts';
 import { formOf, queryOf, requesterOf, requireForm, route } from '../request.ts';
 import { accountUrl } from './account/person.ts';
 import { clientView } from './client-view.ts';
-import { browserOf, hashOf, interactionPath, urlOf, type Context } from './context.ts';
+import { browserOf, devMailUrl, hashOf, interactionPath, urlOf, type Context } from './context.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
 import { stepDoor, stepForm, SWITCH, type OpenedPage } from './interaction.ts';
 import { sessionsOf, setCookies } from './signed-in.ts';
@@ -283,8 +282,7 @@ function sendWaiting(
   { typed: { email } }: Waiting,
   problem?: MailCodePageProps['problem'],
 ): FastifyReply {
-  const { config } = context.deps;
-  const mail_url = config.mode === 'dev' && isMailShown(config) ? urlOf(context, pages.dev_mail) : undefined;
+  const mail_url = devMailUrl(context);
   const request_id = problem && reply.request.id;
   const props = { action: url, form_token, client, request, email, problem, request_id, other_url: url, mail_url };
   const status = problem === undefined ? 200 : problem === 'too_many_requests' ? 429 : 400;

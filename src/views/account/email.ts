@@ -1,5 +1,5 @@
 import { plain } from '../client.ts';
-import { hidden, problemAt, problemAttributes, problemSummary } from '../form.ts';
+import { devMail, hidden, problemAt, problemAttributes, problemSummary } from '../form.ts';
 import { html, type Html } from '../html.ts';
 import { emailSentences } from '../sentences/email.ts';
 import { mailCodeField } from '../mail-code.ts';
@@ -21,6 +21,8 @@ export type EmailPageProps = {
   done?: 'sent' | 'confirmed' | undefined;
   /** Is there mail here at all? */
   mail: boolean;
+  /** In development: where mail can be read. */
+  mail_url?: string | undefined;
 };
 
 /** The address that an account has, and the way to another. */
@@ -56,12 +58,13 @@ export function emailPage({
       ${
         mail && request !== undefined
           ? html`<form method="post" action="${action}">
-              ${hidden({ form_token, request })} ${mailCodeField(frame, { problem })}
-              <div class="actions">
-                <button class="button strong" id="verify-submit">${codes.confirm}</button>
-                <a class="button quiet" id="verify-other" href="${action}">${codes.other}</a>
-              </div>
-            </form>`
+                ${hidden({ form_token, request })} ${mailCodeField(frame, { problem })}
+                <div class="actions">
+                  <button class="button strong" id="verify-submit">${codes.confirm}</button>
+                  <a class="button quiet" id="verify-other" href="${action}">${codes.other}</a>
+                </div>
+              </form>
+              ${devMail(props.mail_url)}`
           : mail
             ? html`<form method="post" action="${action}">
                 ${hidden({ form_token })}

@@ -45,7 +45,7 @@ export function overviewPage(props: OverviewPageProps): Html {
           }
           <dt>${t.signed_in}</dt>
           <dd>${moment(signed_in_at, frame.lang)}</dd>
-          <dt>${t.subject} (<code>sub</code>)</dt>
+          <dt>${t.subject}</dt>
           <dd><code>${sub}</code></dd>
         </dl>
       </section>

@@ -98,10 +98,13 @@ type Creation = Pick<PasskeysPageProps, 'action' | 'form_token' | 'options'> & {
   known?: string | undefined;
 };
 
-/** The form that makes a passkey. Without JavaScript, or where the browser knows none, it says what is needed instead. */
+/**
+ * The form that makes a passkey. Without JavaScript, or where the browser knows none, it says what is needed instead. It asks for a
+ * name, or not, and may be the other way of a page.
+ */
 export function passkeyCreation(
   { frame, action, form_token, options, known = '' }: Creation,
-  { named }: { named: boolean },
+  { named = false, other = false }: { named?: boolean; other?: boolean },
 ): Html {
   const t = passkeysSentences(frame.lang);
   return html`<p class="muted" id="passkey-needs">${t.needs_browser}</p>
@@ -130,6 +133,8 @@ export function passkeyCreation(
       }
       <p class="wrong" id="passkey-failed" role="status" hidden>${t.create_failed}</p>
       <p class="wrong" id="passkey-already" role="status" hidden>${t.already}</p>
-      <div class="actions"><button class="button strong" id="passkey-create">${t.create}</button></div>
+      <div class="actions">
+        <button class="button${!other && html` strong`}" id="passkey-create">${t.create}</button>
+      </div>
     </form>`;
 }

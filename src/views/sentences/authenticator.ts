@@ -26,7 +26,7 @@ export const authenticatorSentences = catalogue(
     left: { one: '{count} recovery code is left', other: '{count} recovery codes are left' },
     no_codes: 'You have no recovery codes. Set up an authenticator app or another second step first.',
     renew: 'Make new recovery codes',
-    renew_hint: 'Those of before stop working.',
+    renew_hint: 'The old ones stop working.',
     added: 'Your authenticator app is set up.',
     removed: 'Your authenticator app was removed. Your other sessions have ended.',
     off: 'This service does not use a second step.',

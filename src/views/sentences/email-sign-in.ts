@@ -3,7 +3,7 @@ import { catalogue } from '../../languages/catalogue.ts';
 
 export const emailSignInSentences = catalogue(
   {
-    title: 'Sign in by e-mail',
+    title: 'Sign in by email',
     lead: 'We send a link and a code to the address of your account. You need no password.',
     submit: 'Send',
     go_on: 'Sign in',

@@ -12,7 +12,7 @@ export const mailCodeSentences = catalogue(
     over: 'This code is no longer good. Have another one sent.',
     taken: 'This address has an account already. Sign in with it.',
     confirm: 'Confirm your address',
-    confirm_lead: '{email} is the address of your account, if you say so.',
+    confirm_lead: 'Confirm that {email} is yours. It becomes the address of your account.',
     elsewhere: 'You asked for the account {email} in another browser. Choose its password here.',
     anew: 'Choose a new password for the account {email}. What was set up for it before, passkeys and sign-ins too, will be gone. To keep it, sign in in this browser first and open the link again.',
     confirmed: 'Your address is confirmed',

@@ -10,7 +10,7 @@ export const secondFactorSentences = catalogue(
     recovery_lead: 'Type one of the recovery codes you kept. Each works once.',
     recovery: 'Recovery code',
     no_way: 'No codes left either? Ask those who run this service: they can let you set it up anew.',
-    setup_title: 'Set up two-step verification',
+    setup_title: 'Set up a second step',
     setup_lead: 'This service asks for a second step when you sign in.',
     setup_lead_client: '{client} asks for a second step when you sign in.',
     confirm_lead: 'You signed in a while ago. Sign in again, and then set up the second step.',

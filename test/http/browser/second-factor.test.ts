@@ -119,7 +119,7 @@ test('who has none and needs one sets it up on the way, and gets recovery codes 
   const user = await aUser(at);
   const browser = new TestBrowser(at);
   const shown = await signInAt(browser, await open(browser, strict), user);
-  expect(titleOf(shown.response)).toMatch(/^Set up two-step verification/);
+  expect(titleOf(shown.response)).toMatch(/^Set up a second step/);
   expect((await submit(browser, shown, { ...setupForm(at, shown.response), otp: '000000' })).statusCode).toBe(400);
   const kept = await submit(browser, shown, setupForm(at, shown.response));
   expect(kept.statusCode).toBe(200);
@@ -195,7 +195,7 @@ test('SECOND_FACTOR=required: who has none sets one up, whatever they came for',
   await under('required', async (other) => {
     const user = await aUser(other);
     const browser = await signIn(other, user);
-    expect(titleOf((await page(browser, '/account')).response)).toBe('Set up two-step verification');
+    expect(titleOf((await page(browser, '/account')).response)).toBe('Set up a second step');
     expect(stepOf(await open(browser, client))).toBe('second-factor');
     const token = await postForm(other, '/login', { username: user.username, password: PASSWORD });
     expect(token.json()).toMatchObject({ error: 'invalid_credentials' });

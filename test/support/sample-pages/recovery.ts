@@ -43,6 +43,7 @@ export const recoverySamples = (frame: Frame): Record<string, Html> => ({
     request: 'a-request',
     done: 'sent',
     typed: '',
+    mail_url: '/dev/mail',
   }),
   'account-email-code-problem': emailPage({
     frame: accountFrame(frame, 'email'),

@@ -33,6 +33,18 @@ export const upstreamSamples = (frame: Frame) => ({
     password_optional: true,
     note: upstreamSentences(frame.lang).connect({ upstream: 'Google' }),
   }),
+  'login-everything': loginPage({
+    ...form,
+    frame,
+    action: '/login',
+    username: '',
+    cancel: true,
+    passkey: { options: JSON.stringify({ challenge: 'AAAA', rpId: 'id.example.test', allowCredentials: [] }) },
+    forgot_url: '/forgot-password',
+    signup_url: '/signup',
+    email_url: '/login/email',
+    upstreams: [google, work],
+  }),
   connect: connectPage({ ...form, frame, action: '/interaction/x/connect', label: 'Google', name: 'ada@example.test' }),
   'connect-hostile': connectPage({ ...form, frame, action: '/interaction/x/connect', label: hostile, name: hostile }),
   'account-connections': connectionsPage({

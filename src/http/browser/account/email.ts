@@ -10,7 +10,7 @@ import { languageOf } from '../../language.ts';
 import { limited } from '../../rate-limit.ts';
 import { noted } from '../../refusal.ts';
 import { queryOf, requesterOf } from '../../request.ts';
-import { hashOf, type Context } from '../context.ts';
+import { devMailUrl, hashOf, type Context } from '../context.ts';
 import { accountDoor, type Taken, type Visit } from './door.ts';
 import { accountUrl } from './person.ts';
 
@@ -36,6 +36,7 @@ export function email(app: FastifyInstance, context: Context): void {
         request: requestIn(again ? again.form : queryOf(request)),
         done: done === 'sent' || done === 'confirmed' ? (done as EmailPageProps['done']) : undefined,
         mail: isMailOn(deps.config),
+        mail_url: devMailUrl(context),
       };
       return (frame) => emailPage({ frame, ...props });
     },
