@@ -15,6 +15,7 @@ import { MAX_GRANT_TTL, MAX_TOKEN_TTL } from './protocol/client-metadata.ts';
 import { DECRYPTION_ALGS } from './protocol/key-alg.ts';
 import { isAdminScope } from './protocol/admin-api.ts';
 import { decodeUtf8 } from './protocol/plain-text.ts';
+import { PROFILES } from './protocol/profile.ts';
 import { SIGNING_ALGS } from './protocol/signing-alg.ts';
 import { DAY } from './protocol/numeric-date.ts';
 
@@ -61,6 +62,8 @@ const environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   REQUIRE_PUSHED_AUTHORIZATION_REQUESTS: z.stringbool().default(false),
   REQUIRE_SIGNED_REQUEST_OBJECT: z.stringbool().default(false),
+  /** The profile that every client has to keep to, beside its own. */
+  PROFILE: z.enum(['none', ...PROFILES]).default('none'),
   /** Must every DPoP proof hold a nonce of ours (RFC 9449 §8)? */
   DPOP_NONCE: z.enum(['off', 'on']).default('off'),
   REQUIRE_PKCE: z.enum(['public', 'all']).default('public'),

@@ -3,6 +3,7 @@
  * changed meanwhile, so whoever opens one runs the rows of the check matrix again, against the client and the scopes of
  * today. What came of a request itself, its nonce or whom its hint means, stays as it was read.
  */
+import { requireProfile } from '../clients/profile.ts';
 import type { Deps } from '../deps.ts';
 import type { DeviceTarget, InteractionRequest, ResponseTarget } from '../protocol/authorization-request.ts';
 import { invalidRequest, OAuthError } from '../protocol/error.ts';
@@ -47,9 +48,12 @@ export function endpointOf({ device_hash, pushed_hash }: Interaction): Endpoint 
 }
 
 /** The client of a request that waited, as it is today. @throws OAuthError for a page, when it is gone */
-export async function clientOf({ directory }: Pick<Deps, 'directory'>, client_id: string): Promise<Client> {
-  const client = await directory.client(client_id);
-  if (client) return client;
+export async function clientOf(deps: Pick<Deps, 'config' | 'directory'>, client_id: string): Promise<Client> {
+  const client = await deps.directory.client(client_id);
+  if (client) {
+    requireProfile(deps, client);
+    return client;
+  }
   throw invalidRequest('the application is no longer registered here', {
     check: 'client_id',
     client_id,

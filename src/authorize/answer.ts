@@ -19,7 +19,7 @@ import * as pushedRequests from '../store/pushed-requests.ts';
 import type { LiveSession } from '../store/sessions.ts';
 import { noteUse } from '../sessions/index.ts';
 import { subjectFor } from '../tokens/subject.ts';
-import { grantLife } from '../tokens/terms.ts';
+import { codeLife, grantLife } from '../tokens/terms.ts';
 import { claimsOpenedBy } from '../users/claims.ts';
 import { refusalAt, signedInMeanwhile, type Situation, type Step } from './next-step.ts';
 import { candidatesFor, personFor } from './person.ts';
@@ -137,7 +137,8 @@ async function issueCode(
   single_use: SingleUse,
 ): Promise<Delivery | undefined> {
   const { config, random } = deps;
-  const life = await grantLife(deps, client, request.resource, config.AUTHORIZATION_CODE_TTL);
+  const code_life = codeLife(deps, client);
+  const life = await grantLife(deps, client, request.resource, code_life);
   const grant_expires_at = secondsAfter(now, life);
   const { handle, ...code } = drawHandle(random, grant_expires_at);
   // Before anything is spent: a code whose answer cannot be made would be lost.
@@ -165,7 +166,7 @@ async function issueCode(
       code_challenge: request.code_challenge ?? null,
       dpop_jkt: request.dpop_jkt ?? null,
       nonce: request.nonce ?? null,
-      expires_at: secondsAfter(now, config.AUTHORIZATION_CODE_TTL),
+      expires_at: secondsAfter(now, code_life),
       session,
     },
     now,

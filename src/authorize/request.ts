@@ -2,6 +2,7 @@
  * From raw parameters to a checked authorization request, in two halves. Until client and redirect_uri are proven, an
  * error is a page; from then on a ResponseTarget is in hand, and errors travel to the client as success would.
  */
+import { requireProfile } from '../clients/profile.ts';
 import type { Deps } from '../deps.ts';
 import type { AuthorizationRequest, ResponseTarget } from '../protocol/authorization-request.ts';
 import { invalidRequest, OAuthError } from '../protocol/error.ts';
@@ -30,15 +31,16 @@ export class RefusedAtTarget {
 }
 
 /** First half: who asks. @throws OAuthError for a page; nothing is ever redirected by it */
-export async function findClient({ directory }: Pick<Deps, 'directory'>, parameters: Parameters): Promise<Client> {
+export async function findClient(deps: Pick<Deps, 'config' | 'directory'>, parameters: Parameters): Promise<Client> {
   refuseRepeated(parameters, ['client_id']);
   const client_id = reader(parameters)('client_id');
   if (client_id === undefined) throw invalidRequest('client_id is missing', { check: 'client_id', received: 'none' });
-  const client = await directory.client(client_id);
+  const client = await deps.directory.client(client_id);
   if (!client) {
     const detail = { check: 'client_id', expected: 'a registered client', received: strangeName(client_id) } as const;
     throw invalidRequest('client_id is not known here', detail);
   }
+  requireProfile(deps, client);
   return client;
 }
 

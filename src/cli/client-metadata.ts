@@ -6,6 +6,8 @@ import { presets as ofApplications, type ClientMetadataInput } from '../protocol
 import { CONTENT_ENCRYPTION, ENCRYPTION_ALGS } from '../protocol/encryption-alg.ts';
 import { SUBJECT_TYPES } from '../protocol/sector.ts';
 import { RESPONSE_MODES } from '../protocol/authorization-request.ts';
+import { ASSERTION_ALGS } from '../protocol/jwt-assertion.ts';
+import { PROFILES } from '../protocol/profile.ts';
 import { DECRYPTION_ALGS } from '../protocol/key-alg.ts';
 import { REQUEST_OBJECT_SIGNING_ALGS } from '../protocol/request-object.ts';
 import { SIGNING_ALGS } from '../protocol/signing-alg.ts';
@@ -38,6 +40,8 @@ const ROWS: readonly Row[] = [
   ['grant_types', '--grant-type <type>', 'how it gets tokens (repeatable)', GRANT_TYPES],
   ['token_endpoint_auth_method', '--auth-method <method>', 'how it proves who it is', AUTH_METHODS],
   ['application_type', '--application-type <type>', 'where it runs', ['web', 'native']],
+  ['profile', '--profile <name>', 'a profile that it keeps to, as a whole', PROFILES],
+  ['token_endpoint_auth_signing_alg', '--assertion-alg <alg>', 'signature of its assertions', ASSERTION_ALGS],
   ['jwks_uri', '--jwks-uri <url>', 'where it publishes its keys'],
   ['backchannel_logout_uri', '--backchannel-logout-uri <url>', 'where it is told of sign-outs'],
   ['response_modes', '--response-mode <mode>', 'how answers may travel (repeatable)', RESPONSE_MODES],

@@ -9,6 +9,7 @@ import type { Client } from '../store/clients.ts';
 import { clientSecretBasic, clientSecretPost } from './auth-methods/client-secret.ts';
 import type { Method, PresentedCredentials, Proof, ProofContext } from './auth-methods/method.ts';
 import { none } from './auth-methods/none.ts';
+import { requireProfile } from './profile.ts';
 import { privateKeyJwt } from './auth-methods/private-key-jwt.ts';
 
 export type Needs = Pick<Deps, 'directory' | 'guesses'> & ProofContext['deps'];
@@ -63,7 +64,10 @@ export async function authenticate(
   refuseGuess(blocked());
   const answer = refute(client, credentials, { deps, now });
   const refuted = answer instanceof Promise ? await answer : answer;
-  if (client && refuted === undefined) return client;
+  if (client && refuted === undefined) {
+    requireProfile(deps, client);
+    return client;
+  }
   if (method.guessable) {
     refuseGuess(await guesses.failed({ client_id, network: by.network, known: client !== undefined }, now));
   }

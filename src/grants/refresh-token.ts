@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { isPublic } from '../protocol/client.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
 import { narrowResource, parseResource } from '../protocol/resource.ts';
+import { profileOf } from '../protocol/profile.ts';
 import { isSubset, parseScope } from '../protocol/scope.ts';
 import type { GrantedToPerson } from '../store/grants.ts';
 import { readHandle } from '../protocol/handle.ts';
@@ -61,11 +62,15 @@ export const refreshToken: PersonGrant<z.infer<typeof parameters>> = {
         nonce: null,
         refresh_token: answer.refresh_token,
       });
+    // FAPI 2.0 Security Profile §5.3.2.1: what only the client can use does not rotate.
+    const stays = profileOf(deps.config.PROFILE, client) !== null;
+    const next = stays ? refresh_token : successor.refresh_token;
     const rotated = (granted: GrantedToPerson | undefined): Authorization | undefined =>
-      authorized(granted && { granted, refresh_token: successor.refresh_token });
+      authorized(granted && { granted, refresh_token: next });
     return {
       resource,
-      spend: async (spending) => rotated(await refreshTokens.rotate(deps.db, rotation, spending, now)),
+      spend: async (spending) =>
+        rotated(await refreshTokens[stays ? 'reuse' : 'rotate'](deps.db, rotation, spending, now)),
       preview: async () => rotated(await refreshTokens.preview(deps.db, rotation, now)),
       repeat: async () => authorized(await sameAnswer(context, presented, rotation)),
       async refusal() {

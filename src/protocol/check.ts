@@ -22,6 +22,7 @@ export const CHECKS = {
   client_secret: 'RFC 6749 §2.3.1',
   client_assertion: 'RFC 7523 §3',
   confidential_client: 'RFC 6749 §2.1',
+  client_profile: 'FAPI 2.0 Security Profile §5.3.2.1',
   client_guesses: 'RFC 6749 §2.3.1',
 
   // Authorization requests: the rows of authorize/checks.ts and what comes before and after them.

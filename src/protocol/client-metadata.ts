@@ -11,6 +11,7 @@ import {
   type GrantType,
 } from './client.ts';
 import { isAdminScope } from './admin-api.ts';
+import { deviationsFrom, FAPI_PRESET, PROFILES } from './profile.ts';
 import { isPlainText } from './plain-text.ts';
 import { isScopeToken } from './scope.ts';
 import { frontchannelUriProblem, redirectUriProblem } from './redirect-uri.ts';
@@ -125,6 +126,8 @@ export const clientMetadataFields = z.strictObject({
   require_pushed_authorization_requests: z.boolean().default(false),
   require_signed_request_object: z.boolean().default(false),
   skip_consent: z.boolean().default(false),
+  /** It keeps to all of this profile, or is refused (protocol/profile.ts). */
+  profile: z.enum(PROFILES).optional(),
   may_introspect: z.boolean().default(false),
   /** May have scopes of the admin API. */
   may_administer: z.boolean().default(false),
@@ -147,6 +150,7 @@ export const OPERATOR_ONLY = [
   'refresh_token_idle_ttl',
   'id_token_claims',
   'require_second_factor',
+  'profile',
   'require_dpop_nonce',
   'require_pkce',
   'skip_consent',
@@ -210,6 +214,10 @@ export const clientMetadata = clientMetadataFields.superRefine((client, context)
   if (client.subject_type === 'pairwise' && client.sector_identifier_uri === undefined) {
     const reason = sectorProblem(client.redirect_uris, client.application_type);
     if (reason !== undefined) problem('sector_identifier_uri', reason);
+  }
+  if (client.profile !== undefined) {
+    for (const { member, problem: why, clause } of deviationsFrom(client.profile, client))
+      problem(member, `${why} (${clause})`);
   }
   for (const power of ['may_introspect', 'may_administer'] as const) {
     if (isPublic(client) && client[power]) problem(power, 'is only for confidential clients');
@@ -276,6 +284,7 @@ export const presets = {
     application_type: 'native',
     grant_types: [DEVICE_GRANT, 'refresh_token'],
   },
+  fapi2: { ...FAPI_PRESET, grant_types: [...interactive] },
   // No default scope: those of the standard are for people.
   m2m: { token_endpoint_auth_method: 'client_secret_basic', grant_types: ['client_credentials'], scope: '' },
 } as const satisfies Record<string, Partial<ClientMetadataInput>>;

@@ -92,6 +92,31 @@ export async function rotate(db: Db, r: Rotation, spending: Spending, now: Date)
   return granted;
 }
 
+/**
+ * The same for a client whose refresh tokens do not rotate (FAPI 2.0 Security Profile §5.3.2.1): the token stays, and may lie unused as long
+ * again. Nobody but the client can use it, so that a second use is no alarm.
+ */
+export async function reuse(db: Db, r: Rotation, spending: Spending, now: Date): Promise<GrantedToPerson | undefined> {
+  const [granted] = await write(
+    db,
+    prepared<GrantedToPerson>`
+    with claimed as (
+      update refresh_tokens t set expires_at = least(${r.successor.expires_at}::timestamptz, g.expires_at),
+        cnf = ${cnfColumn(r.cnf)}::jsonb
+      from grants g join users u on u.sub = g.sub
+        cross join lateral (select ${membershipsIfRequested(r.memberships)} offset 0) m
+      where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
+        and ${around('refresh_tokens', 't.expires_bucket', r.token.expires_bucket, now)}
+        and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
+        and ${isRotatable(r, now)} and ${meetsTerms(spending, NO_NONCE)}
+      returning ${GRANTED}, ${PERSON}, m.memberships
+    )${writeAccessToken(spending)}
+    select ${GRANTED_TO_PERSON} from claimed`,
+    { table: 'refresh_tokens', row: r.token },
+  );
+  return granted;
+}
+
 /** What `rotate` would return. It spends nothing and decides nothing: `rotate` checks everything again. */
 export async function preview(db: Db, r: Rotation, now: Date): Promise<GrantedToPerson | undefined> {
   const [granted] = await read(

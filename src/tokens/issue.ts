@@ -77,8 +77,9 @@ export function canIssueAfterSpending(
   now: Date,
 ): boolean {
   if (seal || client.subject_type === 'pairwise') return false;
-  if (termsOf({ config }, client, resource, rules).format === 'opaque') return false;
-  const ours = config.ACCESS_TOKEN_SIGNING_ALG;
+  const { format, alg: wanted } = termsOf({ config }, client, resource, rules);
+  if (format === 'opaque') return false;
+  const ours = wanted ?? config.ACCESS_TOKEN_SIGNING_ALG;
   const others = [client.id_token_signed_response_alg, ...resourceAlgs(rules)].filter((alg) => alg !== ours);
   return [ours, ...others].every((alg) => keys.canSign(alg, now)) && claimsRoomFor(config, client) !== 0;
 }

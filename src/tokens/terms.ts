@@ -1,5 +1,6 @@
 /** The terms of an access token: its format, life and algorithm, from the resource, else the client, else the server. */
 import type { Deps } from '../deps.ts';
+import { FAPI_ALGS, FAPI_CODE_TTL, profileOf } from '../protocol/profile.ts';
 import type { SigningAlg } from '../protocol/signing-alg.ts';
 import type { TokenFormat } from '../protocol/token-format.ts';
 import { typFor, type AccessTokenTyp } from '../protocol/token-type.ts';
@@ -31,9 +32,24 @@ export function termsOf(
     typ: typFor(resource.map((uri) => (uri === config.ISSUER ? null : resources.get(uri)?.access_token_typ))),
     format: formats.includes('opaque') ? 'opaque' : (formats[0] ?? client.access_token_format ?? 'jwt'),
     ttl: Math.min(...lives, ...(lives.length > 0 ? [] : [client.access_token_ttl ?? config.ACCESS_TOKEN_TTL])),
-    alg: alg ?? null,
+    alg: alg ?? profiledAlg(config, client),
   };
 }
+
+/** FAPI 2.0 Security Profile §5.4.1: of a client with a profile no token is signed with RS256, whatever the server's default is. */
+function profiledAlg(
+  { PROFILE, ACCESS_TOKEN_SIGNING_ALG, SIGNING_ALGS }: Deps['config'],
+  client: Client,
+): SigningAlg | null {
+  if (FAPI_ALGS.includes(ACCESS_TOKEN_SIGNING_ALG) || profileOf(PROFILE, client) === null) return null;
+  return SIGNING_ALGS.find((alg) => FAPI_ALGS.includes(alg)) ?? null;
+}
+
+/** Seconds that a code of this client lives. */
+export const codeLife = ({ config }: Pick<Deps, 'config'>, client: Client): number =>
+  profileOf(config.PROFILE, client) === null
+    ? config.AUTHORIZATION_CODE_TTL
+    : Math.min(config.AUTHORIZATION_CODE_TTL, FAPI_CODE_TTL);
 
 /**
  * Seconds that a grant lives: as long as it can be refreshed, else until the access token of its one redemption has

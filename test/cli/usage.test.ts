@@ -80,7 +80,7 @@ test.each([
   [['clients', 'create', '--nme', 'x'], /^error: unknown option '--nme' \(Did you mean --name\?\)\n$/],
   [
     ['clients', 'create', '--preset', 'kiosk'],
-    /^error: .*Allowed choices are web, spa, native, device, m2m, admin\.\n$/,
+    /^error: .*Allowed choices are web, spa, native, device, fapi2, m2m, admin\.\n$/,
   ],
   [['clients', 'create', '--grant-type', 'implicit'], /^error: .*Allowed choices are authorization_code, /],
   [['clients', 'create', '--access-token-ttl', '7x'], /^error: .*7d\.\n$/],

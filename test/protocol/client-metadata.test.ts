@@ -170,7 +170,8 @@ test.each([
 test('specification §What the service does 3: every preset is valid, and only those with a secret act for themselves', () => {
   for (const [name, preset] of Object.entries(presets)) {
     const uris = name === 'm2m' ? [] : redirect_uris;
-    expect(problems({ ...preset, redirect_uris: uris }), name).toEqual([]);
+    const keys = name === 'fapi2' ? { jwks_uri: 'https://app.example.test/jwks' } : {};
+    expect(problems({ ...preset, ...keys, redirect_uris: uris }), name).toEqual([]);
   }
   expect(presets.spa.token_endpoint_auth_method).toBe('none');
   expect(presets.native.token_endpoint_auth_method).toBe('none');

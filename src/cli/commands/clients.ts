@@ -19,6 +19,7 @@ import {
   type MetadataOptions,
 } from '../client-metadata.ts';
 import type { Answer, Group, Leaf } from '../command.ts';
+import { check } from './clients-check.ts';
 import { Failure, notFound, usage } from '../failure.ts';
 import { seconds } from '../input.ts';
 import { listOptions, readList, type ListOptions } from '../list.ts';
@@ -310,6 +311,7 @@ export const clients: Group = {
     list,
     get,
     update,
+    check,
     disable,
     enable,
     delete: remove,

@@ -9,6 +9,7 @@ import { isSaltReadable, keyStates, unreadableKeys } from '../../keys/index.ts';
 import { isPublic } from '../../protocol/client.ts';
 import { clientMetadata } from '../../protocol/client-metadata.ts';
 import { foldName, lowerName } from '../../protocol/names.ts';
+import { deviationsFrom, profileOf, type Profile } from '../../protocol/profile.ts';
 import { redact } from '../../protocol/redaction.ts';
 import { isLoopbackHost, isWebUri } from '../../protocol/redirect-uri.ts';
 import { DAY } from '../../protocol/numeric-date.ts';
@@ -225,6 +226,7 @@ export const checks = {
       ...risksOf(client, inProduction),
       ...unadministered(client),
       ...refusedToday(client),
+      ...againstProfile(config.PROFILE, client),
       ...client.scope
         .filter((name) => !known.has(name))
         .map((name) => warning(`${client.client_id}: the scope ${name} does not exist`, `postern scopes put ${name}`)),
@@ -280,6 +282,18 @@ function risksOf(client: clients.ClientRow, inProduction: boolean): Finding[] {
 }
 
 /** What an older server took of a client, and this one would not; but for what the others here say better. */
+/** What the profile of the server wants of a client beside its own: until it is mended, the client is refused. */
+function againstProfile(server: Profile | 'none', client: clients.ClientRow): Finding[] {
+  const profile = profileOf(server, client);
+  if (profile === null || profile === client.profile) return [];
+  return deviationsFrom(profile, client).map(({ problem, clause, mend }) =>
+    error(
+      `${client.client_id}: is refused by PROFILE=${profile}: ${problem} (${clause})`,
+      `postern clients update ${client.client_id} ${mend}`,
+    ),
+  );
+}
+
 function refusedToday(client: clients.ClientRow): Finding[] {
   const issues = clientMetadata.safeParse(metadataOf(client)).error?.issues ?? [];
   const isReported = new Map([

@@ -13,6 +13,7 @@ import { numericDate, secondsAfter } from '../../protocol/numeric-date.ts';
 import { invalidClient, invalidRequest } from '../../protocol/error.ts';
 import { textOf } from '../../protocol/parameters.ts';
 import { kindOf } from '../../protocol/redaction.ts';
+import { profileOf } from '../../protocol/profile.ts';
 import type { Client } from '../../store/clients.ts';
 import * as replays from '../../store/replays.ts';
 import type { Method, PresentedCredentials, Proof, ProofContext } from './method.ts';
@@ -64,7 +65,8 @@ async function refute(client: Client, assertion: string, { deps, now }: ProofCon
     });
     if (!TYPS.includes(protectedHeader.typ)) return `typ ${String(protectedHeader.typ)} is not an assertion's`;
     const { ISSUER, CLIENT_ASSERTION_AUDIENCE } = deps.config;
-    const plain = CLIENT_ASSERTION_AUDIENCE === 'issuer';
+    // FAPI 2.0 Security Profile §5.3.2.1.
+    const plain = CLIENT_ASSERTION_AUDIENCE === 'issuer' || profileOf(deps.config.PROFILE, client) !== null;
     const audiences = plain ? [ISSUER] : [ISSUER, `${ISSUER}${endpoints.token_endpoint}`];
     const claims = checkAssertion(payload, { client_id: client.client_id, audiences, plain, now: numericDate(now) });
     if (typeof claims === 'string') return claims;

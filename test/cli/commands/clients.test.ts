@@ -258,3 +258,21 @@ describe('other commands for clients', () => {
     expect(JSON.parse(never.stderr)).toEqual({ error: 'not_found', message: 'there is no client imported' });
   });
 });
+
+test('clients check names what keeps a client from FAPI 2.0, with the command that mends it; the preset is kept', async () => {
+  const made = await postern(['clients', 'create', '--name', 'Bank', '--redirect-uri', CALLBACK, '--json']);
+  const client_id = String(made.json()['client_id']);
+  const wrong = await postern(['clients', 'check', client_id, '--json']);
+  expect(wrong.code).toBe(1);
+  const deviations = wrong.json()['deviations'] as Array<Record<string, string>>;
+  expect(deviations.map(({ member }) => member)).toContain('dpop_bound_access_tokens');
+  for (const { command } of deviations) expect(command).toMatch(new RegExp(`^postern clients update ${client_id} --`));
+  const jwks = ['--jwks-uri', 'https://bank.example.test/jwks'];
+  const mended = await postern(['clients', 'update', client_id, '--preset', 'fapi2', ...jwks, '--json']);
+  expect([mended.code, mended.stderr]).toEqual([0, '']);
+  const right = await postern(['clients', 'check', client_id]);
+  expect([right.code, right.stdout]).toEqual([0, `Client ${client_id} keeps to fapi2_security.\n`]);
+  const half = await postern(['clients', 'update', client_id, '--no-dpop-bound']);
+  expect(half.code).toBe(2);
+  expect(half.stderr).toContain('FAPI 2.0 Security Profile §5.3.2.1');
+});
