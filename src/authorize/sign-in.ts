@@ -6,6 +6,8 @@ import type { Deps } from '../deps.ts';
 import { logIssued, type Requester } from '../events/index.ts';
 import { levelOf } from '../protocol/acr.ts';
 import { OAuthError } from '../protocol/error.ts';
+import type { Trx } from '../store/postgres/db.ts';
+import * as users from '../store/users.ts';
 import { elevateSession, startSession, UsedBefore, type LiveSession, type Start } from '../sessions/index.ts';
 import type { TokenResponse } from '../tokens/issue.ts';
 import { BUILT_IN_CLIENT, makeLoginToken } from '../tokens/login-token.ts';
@@ -126,7 +128,13 @@ export async function signInForToken(
   const { sub } = person;
   const { response, jti, write } = await makeLoginToken(deps, person, now);
   const ttl = deps.config.ACCESS_TOKEN_TTL;
-  const start = { kind: 'login', ttl, via: 'login', claim: second?.claim, onStart: write } as const;
+  // Decided again, while the account's row is held: what it owes may be more by now, and nobody asks a token for it later.
+  const onStart = async (trx: Trx, sid: string): Promise<void> => {
+    const erase_after = (await users.find(trx, sub))?.erase_after ?? null;
+    refuseOwing(deps, { ...person, erase_after, second_factors: await users.secondFactorsOfPerson(trx, sub) });
+    await write(trx, sid);
+  };
+  const start = { kind: 'login', ttl, via: 'login', claim: second?.claim, onStart } as const;
   await usingUp(second, sub, () => startSession(deps, person, start, by, now));
   logIssued(deps, by, { grant_type: 'login', client_id: BUILT_IN_CLIENT, sub, jti });
   return response;

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import { record, type Actor, type Requester } from '../events/index.ts';
 import { accessDenied, invalidRequest } from '../protocol/error.ts';
 import { secondsAfter } from '../protocol/numeric-date.ts';
-import { transact, transactOrNothing, type Trx } from '../store/postgres/db.ts';
+import { transactOrNothing, type Trx } from '../store/postgres/db.ts';
 import * as grants from '../store/grants.ts';
 import { bucketOf, drawHandle, handleFrom, newId, readHandle, sha256, type Handle } from '../protocol/handle.ts';
 import * as notices from '../store/logout-notices.ts';
@@ -120,7 +120,8 @@ export async function startSession(
   const others = browser_sessions.filter((session) => session.sub !== sub);
   const [remaining, pushedOut] = [others.slice(0, MAX_SESSIONS - 1), others.slice(MAX_SESSIONS - 1)];
   const sid = replaced?.sid ?? newId(random, 16);
-  const started = await transact(db, async (trx) => {
+  // With a refusal no session stands: not even one that nobody was told of.
+  const started = await transactOrNothing(db, async (trx) => {
     const unnamed = of ? await store.unnamedSessionsOf(trx, of.browser_hash, browser_sessions, now) : [];
     const meanwhile = browser ? unnamed.filter(({ created_at }) => created_at >= browser.since) : [];
     const concurrent = browser && concurrentSignIn(deps, browser.value, sub, meanwhile);

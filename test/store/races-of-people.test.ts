@@ -1,6 +1,7 @@
 /** People at the same door at once: consent, sign-in, sessions, accounts, throttles. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endSession, startSession } from '../../src/sessions/index.ts';
+import { endOthersOf } from '../../src/sessions/of-person.ts';
 import { transact, type Trx } from '../../src/store/postgres/db.ts';
 import * as failures from '../../src/store/failures.ts';
 import * as groups from '../../src/store/groups.ts';
@@ -198,6 +199,40 @@ describe('sessions and what ends them', () => {
       expect(refused.every(({ reason }) => (reason as { error?: string }).error === 'access_denied')).toBe(true);
       expect(await liveOf(user)).toEqual([]);
     }
+  });
+
+  test('of twenty sign-ins racing the end of all other sessions only those that began after it are left', async () => {
+    const user = await aUser(at, { password: undefined });
+    const begin = () => startSession(at.deps, { sub: user.sub, ...proof }, start, REQUESTER, at.clock.now());
+    const { sid } = await begin();
+    await begin();
+    await atOnce<unknown>(21, (index) =>
+      index === 7 ? endOthersOf(at.deps, { sub: user.sub, sid }, BY, at.clock.now()) : begin(),
+    );
+    const events = await at.deps.db
+      .selectFrom('audit_events')
+      .select(['event', 'detail'])
+      .where('sub', '=', user.sub)
+      .where('event', 'in', ['sign_in', 'other_sessions_ended'])
+      .execute();
+    const ended = events.find(({ event }) => event === 'other_sessions_ended')!.detail['sessions_ended'] as number;
+    const live = (await liveOf(user)) as Array<{ sid: string }>;
+    expect(live.map((session) => session.sid)).toContain(sid);
+    expect([ended > 0, ended + live.length]).toEqual([true, 22]);
+    // Nobody who began before is left, however the rest fell: once more, with nobody else, one is left.
+    await endOthersOf(at.deps, { sub: user.sub, sid }, BY, at.clock.now());
+    expect(await liveOf(user)).toHaveLength(1);
+  });
+
+  test('the end of all other sessions waits for a sign-in in flight, and ends it', async () => {
+    const user = await aUser(at);
+    const { sid } = await startSession(at.deps, { sub: user.sub, ...proof }, start, REQUESTER, at.clock.now());
+    await overtaken(
+      at.deps.db,
+      (trx) => sessions.insert(trx, rowOf(user.sub), null),
+      () => endOthersOf(at.deps, { sub: user.sub, sid }, BY, at.clock.now()),
+    );
+    expect(await liveOf(user)).toHaveLength(1);
   });
 
   test('signing in again while the account is disabled, deleted or given a password never deadlocks', async () => {

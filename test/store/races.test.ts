@@ -9,6 +9,7 @@ import * as grants from '../../src/store/grants.ts';
 import * as refreshTokens from '../../src/store/refresh-tokens.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import { setDisabled, setPassword } from '../../src/users/accounts.ts';
+import { disconnectApplication } from '../../src/users/applications.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
@@ -163,6 +164,8 @@ const ENDINGS: Record<string, (family: Family) => Promise<unknown>> = {
   'disabling the person': ({ user }) =>
     transact(at.deps.db, (trx) => setDisabled(trx, user.sub, true, BY, at.clock.now())),
   'a password change': ({ user }) => setPassword(at.deps, user.sub, 'another long password', BY, at.clock.now()),
+  'taking the application back': ({ client, user }) =>
+    disconnectApplication(other.deps, user.sub, client.client_id, BY, at.clock.now()),
   'deletion of the client': ({ client }) =>
     transact(at.deps.db, (trx) => removeClient(trx, client.client_id, BY, at.clock.now())),
 };
@@ -185,6 +188,23 @@ describe('a refresh racing what ends its family leaves no live token behind', ()
       const given = answers.filter(({ statusCode }) => statusCode === 200).map((answer) => answer.json<Tokens>());
       for (const tokens of [family.tokens, ...given]) expect(await isAlive(tokens)).toBe(false);
     }
+  });
+
+  test('fifty at once over two servers, of five families, while their person takes the application back', async () => {
+    const own = await aClient(at, { skip_consent: true });
+    const user = await aUser(at);
+    const browser = await signIn(at, user);
+    const families: Family[] = [];
+    for (let n = 0; n < 5; n += 1) families.push(await someTokens(at, { client: own, user, browser }));
+    const answers: Answer[] = [];
+    await atOnce(51, async (index) => {
+      if (index === 9) await disconnectApplication(other.deps, user.sub, own.client_id, BY, at.clock.now());
+      else answers.push(await refresh(index % 3 ? lenient : at, own, families[index % 5]!.tokens.refresh_token));
+    });
+    const given = answers.filter(({ statusCode }) => statusCode === 200).map((answer) => answer.json<Tokens>());
+    expect(answers.filter(({ statusCode }) => statusCode >= 500)).toEqual([]);
+    for (const { tokens } of families) given.push(tokens);
+    for (const tokens of given) expect(await isAlive(tokens)).toBe(false);
   });
 
   test('a rotation that commits while the revocation is still open is dead when that commits', async () => {

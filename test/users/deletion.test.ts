@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DAY } from '../../src/protocol/numeric-date.ts';
-import { transact } from '../../src/store/postgres/db.ts';
+import { transact, type Trx } from '../../src/store/postgres/db.ts';
 import { sweep } from '../../src/store/postgres/sweep.ts';
 import * as upstreamLinks from '../../src/store/upstream-links.ts';
 import * as users from '../../src/store/users.ts';
@@ -10,30 +10,37 @@ import type { User } from '../../src/store/users.ts';
 import * as waitingPages from '../../src/store/waiting-pages.ts';
 import { postMail, postNotice } from '../../src/mail/outbox.ts';
 import { eraseDue, keepAccount } from '../../src/users/deletion.ts';
+import { addTotp } from '../../src/users/enrolment.ts';
 import { drawRequest, makeLink } from '../../src/users/links.ts';
 import { downloadData } from '../../src/users/personal-data.ts';
 import { startWaiting, waitingKey } from '../../src/users/waiting.ts';
 import { testApp, type TestApp } from '../support/app.ts';
 import {
   aClient,
+  anAuthorizationCode,
   authorize,
   aUser,
   BY,
   formTokenOf,
   PASSWORD,
+  postForm,
+  redeem,
   refresh,
   signIn,
   someTokens,
   TestBrowser,
   userinfo,
   type AClient,
+  type ACode,
 } from '../support/fixtures.ts';
 import { open, proceed, stepOf } from '../support/pages.ts';
 import { aPasskey } from '../support/passkeys.ts';
+import { overtaken } from '../support/races.ts';
 import { withTotp } from '../support/second-factor.ts';
 import { anUpstream } from '../support/upstream-provider.ts';
 import { deletionAsked } from '../support/standing.ts';
 
+const REQUESTER = { ip: '192.0.2.1', network: '192.0.2.1', request_id: 'a race' };
 let at: TestApp;
 let beside: TestApp;
 let client: AClient;
@@ -210,27 +217,61 @@ test('the log names somebody anew only when their account is gone', async () => 
   }
 });
 
-test('a request raced with sign-ins and refreshes leaves no token and no session of before', async () => {
-  for (let round = 0; round < 5; round += 1) {
-    const { user, tokens } = await someTokens(at, { client, parameters: offline });
-    const raced = await Promise.all([
-      ...Array.from({ length: 5 }, (_, n) => refresh(n % 2 ? at : beside, client, tokens.refresh_token)),
-      deletionAsked(beside.deps, user.sub, BY, at.clock.now()).catch(() => undefined),
-      // Who waits too long on a busy machine is told to try again.
-      ...Array.from({ length: 3 }, () => signIn(at, user).catch(() => undefined)),
-    ]);
-    await deletionAsked(at.deps, user.sub, BY, at.clock.now());
-    for (const answer of raced) {
-      if (!answer || !('statusCode' in answer)) continue;
-      expect([200, 400, 503]).toContain(answer.statusCode);
-      if (answer.statusCode !== 200) continue;
-      const { access_token, refresh_token } = answer.json<{ access_token: string; refresh_token: string }>();
-      expect((await userinfo(at, access_token)).statusCode).toBe(401);
-      expect((await refresh(at, client, refresh_token)).statusCode).toBe(400);
-    }
-    const browser = await signIn(at, user);
-    expect((await authorize(browser, client, { prompt: 'none' })).get('error')).toBe('interaction_required');
+test('a request raced with twenty sign-ins, refreshes and codes leaves no grant, no token, and no session of before', async () => {
+  const { user, tokens, browser } = await someTokens(at, { client, parameters: offline });
+  const codes: ACode[] = [];
+  for (let n = 0; n < 20; n += 1)
+    codes.push(await anAuthorizationCode(at, { client, user, browser, parameters: offline }));
+  const fields = { username: user.username, password: PASSWORD };
+  const on = (n: number) => (n % 2 ? at : beside);
+  const [asked, ...answers] = await Promise.all([
+    deletionAsked(beside.deps, user.sub, BY, at.clock.now()),
+    ...codes.flatMap((code, n) => [
+      redeem(on(n), code),
+      refresh(on(n), client, tokens.refresh_token),
+      postForm(on(n), '/login', fields, { accept: 'application/json' }),
+    ]),
+  ]);
+  expect(asked).toBeDefined();
+  // Who waits too long on a busy machine is told to try again.
+  for (const { statusCode } of answers) expect([200, 400, 401, 429, 503]).toContain(statusCode);
+  for (const answer of answers.filter(({ statusCode }) => statusCode === 200)) {
+    const { access_token } = answer.json<{ access_token: string }>();
+    expect((await userinfo(at, access_token)).statusCode).toBe(401);
   }
+  for (const table of ['grants', 'sessions'] as const) {
+    const live = at.deps.db.selectFrom(table).selectAll().where('sub', '=', user.sub);
+    const end = table === 'grants' ? 'revoked_at' : 'ended_at';
+    expect(await live.where(sql.ref(end), 'is', null).execute(), table).toEqual([]);
+  }
+  expect((await authorize(await signIn(at, user), client, { prompt: 'none' })).get('error')).toBe(
+    'interaction_required',
+  );
+});
+
+test.each([
+  [
+    'asks for the end of the account',
+    async (trx: Trx, sub: string) => {
+      await users.update(trx, sub, { erase_after: at.clock.now() });
+    },
+  ],
+  [
+    'sets up a second factor',
+    async (trx: Trx, sub: string) => {
+      await users.findLocked(trx, sub);
+      await addTotp(trx, at.deps, sub, { sealed: Buffer.alloc(1), last_step: 0 }, REQUESTER, at.clock.now());
+    },
+  ],
+])('a script that shows its password while the person %s gets no token', async (_what, change) => {
+  const { sub, username } = await aUser(at);
+  const [, answer] = await overtaken(
+    at.deps.db,
+    (trx) => change(trx, sub),
+    () => postForm(beside, '/login', { username, password: PASSWORD }, { accept: 'application/json' }),
+  );
+  expect([answer.statusCode, answer.json<{ error: string }>().error]).toEqual([401, 'invalid_credentials']);
+  expect(await at.deps.db.selectFrom('sessions').select('sid').where('sub', '=', sub).execute()).toEqual([]);
 });
 
 test('kept and erased at once: one of them wins, and the other knows', async () => {

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { aClient, aUser, formTokenOf, TestBrowser } from '../../support/fixtures.ts';
 import { lettersTo } from '../../support/letters.ts';
-import { answerTo, follow, open, proceed, valueOf, type At } from '../../support/pages.ts';
+import { answerTo, follow, open, proceed, stepOf, valueOf, type At } from '../../support/pages.ts';
+import { aUserWithTotp, codeOf } from '../../support/second-factor.ts';
 
 let at: TestApp;
 beforeAll(async () => {
@@ -31,6 +32,23 @@ test('the code of the mail signs in where it was asked for: one factor, otp', as
     .executeTakeFirstOrThrow();
   expect(session).toMatchObject({ amr: ['otp'], acr: '1' });
   expect((await typeCode(browser, page, letter!.code)).response.statusCode).not.toBe(303);
+});
+
+test('whoever has an authenticator app is asked for it after the code of the mail, and before anything is open', async () => {
+  const { user, secret } = await aUserWithTotp(at);
+  const client = await aClient(at, { skip_consent: true, require_second_factor: true });
+  const browser = new TestBrowser(at);
+  const page = await ask(browser, user.email!);
+  const [letter] = await lettersTo(at, user.email!);
+  await typeCode(browser, page, letter!.code);
+  const owed = await follow(browser, await browser.get('/account'));
+  expect(stepOf(owed)).toBe('second-factor');
+  expect(answerTo(client, (await open(browser, client, { prompt: 'none' })).response)).not.toHaveProperty('code');
+  await proceed(browser, owed, { otp: codeOf(at, secret) });
+  expect((await browser.get('/account')).statusCode).toBe(200);
+  expect(answerTo(client, (await open(browser, client)).response)).toHaveProperty('code');
+  const live = at.deps.db.selectFrom('sessions').selectAll().where('sub', '=', user.sub).where('ended_at', 'is', null);
+  expect(await live.execute()).toMatchObject([{ amr: ['otp', 'mfa'], acr: '2' }]);
 });
 
 test('the link goes on with the request in the browser that asked; in another it signs nobody in', async () => {

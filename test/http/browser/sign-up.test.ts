@@ -22,10 +22,12 @@ import {
   open,
   proceed,
   stepOf,
+  submit,
   titleOf,
   valueOf,
   type At,
 } from '../../support/pages.ts';
+import { codesOn, setupForm } from '../../support/second-factor.ts';
 
 let at: TestApp;
 let other: TestApp;
@@ -128,6 +130,26 @@ test('from the sign-in page of a request the link of the mail goes on with it, i
   expect(answerTo(client, done.response)).toHaveProperty('code');
   expect((await browser.get(letter!.link)).statusCode).toBe(400);
   expect((await browser.get(waiting.url)).statusCode).toBe(400);
+});
+
+test('SECOND_FACTOR=required: whoever just signed up sets a second factor up before anything is open', async () => {
+  const config = { SELF_REGISTRATION: 'on', SECOND_FACTOR: 'required' } as const;
+  const strict = await testApp({ config, clock: at.clock, database: at.database });
+  const client = await aClient(at, { skip_consent: true });
+  const browser = new TestBrowser(strict);
+  const email = anAddress();
+  const create = await open(browser, client, { prompt: 'create' });
+  const waiting = await proceed(browser, create, person(email));
+  const [letter] = await lettersTo(strict, email);
+  const setup = await typeCode(browser, waiting, letter!.code);
+  expect([stepOf(setup), titleOf(setup.response)]).toEqual(['second-factor', expect.stringMatching(/^Set up/)]);
+  expect(stepOf(await follow(browser, await browser.get('/account')))).toBe('second-factor');
+  const script = { username: email, password: PASSWORD };
+  expect((await strict.app.inject({ method: 'POST', url: '/login', payload: script })).statusCode).toBe(401);
+  expect(codesOn(await submit(browser, setup, setupForm(strict, setup.response)))).toHaveLength(10);
+  const done = await follow(browser, await browser.get(setup.url.replace(/\/second-factor.*/, '')));
+  expect(answerTo(client, done.response)).toHaveProperty('code');
+  await strict.close();
 });
 
 test('whoever signs up with the address of somebody else has no password that works once its owner opens the link', async () => {
