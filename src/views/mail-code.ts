@@ -29,6 +29,8 @@ export type MailCodePageProps = {
   request_id?: string | undefined;
   /** Where it begins, for another address. */
   other_url: string;
+  /** What the code does besides confirming the address. */
+  purpose?: 'sign_in' | undefined;
   /** In development: where mail can be read. */
   mail_url?: string | undefined;
 };
@@ -67,7 +69,9 @@ export function mailCodePage(props: MailCodePageProps): Html {
       <form method="post" action="${action}">
         ${hidden({ form_token, request })} ${passkeysPossible} ${mailCodeField(frame, { problem })}
         <div class="actions">
-          <button class="button strong" id="verify-submit" name="action" value="verify">${t.confirm}</button>
+          <button class="button strong" id="verify-submit" name="action" value="verify">
+            ${props.purpose === 'sign_in' ? t.sign_in : t.confirm}
+          </button>
           <button class="button quiet" id="verify-again" name="action" value="again" formnovalidate>${t.again}</button>
           <a class="button quiet" id="verify-other" href="${other_url}">${t.other}</a>
         </div>

@@ -20,7 +20,7 @@ import { noted } from '../refusal.ts';
 import { formOf, queryOf, requesterOf, requireForm, route } from '../request.ts';
 import { accountUrl } from './account/person.ts';
 import { clientView } from './client-view.ts';
-import { browserOf, hashOf, interactionPath, urlOf, type Context } from './context.ts';
+import { browserOf, devMailUrl, hashOf, interactionPath, urlOf, type Context } from './context.ts';
 import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
 import { stepDoor, stepForm, SWITCH, type OpenedPage } from './interaction.ts';
 import { sessionsOf } from './signed-in.ts';
@@ -189,7 +189,9 @@ async function sendWaiting(
   const { email } = waiting.typed;
   const request_id = problem && request.id;
   const props = { action: url, form_token, client, request: handle, email, problem, request_id, other_url: url };
-  return sendPage(context, reply, (frame) => mailCodePage({ frame, ...props }), {
+  const mail_url = devMailUrl(context);
+  const purpose = 'sign_in' as const;
+  return sendPage(context, reply, (frame) => mailCodePage({ frame, ...props, purpose, mail_url }), {
     status: problem === undefined ? 200 : problem === 'too_many_requests' ? 429 : 400,
   });
 }

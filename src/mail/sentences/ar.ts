@@ -30,7 +30,7 @@ export const ar: MailSentences = {
     },
     invitation: {
       subject: 'دعوة إلى {product}',
-      text: 'أُنشئ لك الحساب {username}. اختر طريقة تسجيل الدخول وسيصبح لك.',
+      text: 'أُنشئ لك الحساب {username}. اختر كلمة مرور وسيصبح لك.',
       button: 'قبول الدعوة',
     },
     'sign-in': {

@@ -30,7 +30,7 @@ export const de: MailSentences = {
     },
     invitation: {
       subject: 'Sie sind zu {product} eingeladen',
-      text: 'Für Sie wurde ein Konto angelegt, {username}. Wählen Sie, wie Sie sich anmelden möchten, und es gehört Ihnen.',
+      text: 'Für Sie wurde ein Konto angelegt, {username}. Wählen Sie ein Passwort, dann gehört es Ihnen.',
       button: 'Einladung annehmen',
     },
     'sign-in': {

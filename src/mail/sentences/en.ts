@@ -38,7 +38,7 @@ export const en = {
     },
     invitation: {
       subject: 'You are invited to {product}',
-      text: 'An account was made for you, {username}. Choose how you want to sign in, and it is yours.',
+      text: 'An account was made for you, {username}. Choose a password, and it is yours.',
       button: 'Accept the invitation',
     },
     'sign-in': {

@@ -30,7 +30,7 @@ export const es: MailSentences = {
     },
     invitation: {
       subject: 'Tiene una invitación a {product}',
-      text: 'Se ha creado una cuenta para usted, {username}. Elija cómo quiere iniciar sesión y será suya.',
+      text: 'Se ha creado una cuenta para usted, {username}. Elija una contraseña y será suya.',
       button: 'Aceptar la invitación',
     },
     'sign-in': {

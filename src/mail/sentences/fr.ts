@@ -30,7 +30,7 @@ export const fr: MailSentences = {
     },
     invitation: {
       subject: 'Vous êtes invité sur {product}',
-      text: 'Un compte a été créé pour vous, {username}. Choisissez comment vous connecter, et il est à vous.',
+      text: 'Un compte a été créé pour vous, {username}. Choisissez un mot de passe, et il est à vous.',
       button: 'Accepter l’invitation',
     },
     'sign-in': {

@@ -30,7 +30,7 @@ export const ja: MailSentences = {
     },
     invitation: {
       subject: '{product} へのご招待',
-      text: 'アカウント {username} が用意されました。サインインの方法を選ぶとご利用いただけます。',
+      text: 'アカウント {username} が用意されました。パスワードを決めるとご利用いただけます。',
       button: '招待を受ける',
     },
     'sign-in': {

@@ -30,7 +30,7 @@ export const pl: MailSentences = {
     },
     invitation: {
       subject: 'Zaproszenie do {product}',
-      text: 'Utworzono dla Ciebie konto {username}. Wybierz sposób logowania, a będzie Twoje.',
+      text: 'Utworzono dla Ciebie konto {username}. Wybierz hasło, a będzie Twoje.',
       button: 'Przyjmij zaproszenie',
     },
     'sign-in': {

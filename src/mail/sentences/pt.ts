@@ -30,7 +30,7 @@ export const pt: MailSentences = {
     },
     invitation: {
       subject: 'Você recebeu um convite para {product}',
-      text: 'Uma conta foi criada para você, {username}. Escolha como quer entrar e ela será sua.',
+      text: 'Uma conta foi criada para você, {username}. Escolha uma senha e ela será sua.',
       button: 'Aceitar o convite',
     },
     'sign-in': {

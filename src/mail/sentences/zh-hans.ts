@@ -30,7 +30,7 @@ export const zhHans: MailSentences = {
     },
     invitation: {
       subject: '邀请您使用 {product}',
-      text: '已为您创建帐户 {username}。选择登录方式后即可使用。',
+      text: '已为您创建帐户 {username}。设置密码后即可使用。',
       button: '接受邀请',
     },
     'sign-in': {

@@ -118,3 +118,38 @@ test('update, set-password, disable, enable and delete', async () => {
     'user_deleted',
   ]);
 });
+
+test('invite makes an account and a link; send-verification sends one; mail lists, retries and forgets; doctor says what is lost', async () => {
+  const invite = ['users', 'invite', '--email', 'ivy@example.test', '--name', 'Ivy'];
+  const invited = (await postern([...invite, '--link', '--json'])).json();
+  expect(invited).toMatchObject({ username: 'ivy', email: 'ivy@example.test', invited: true });
+  expect((await postern([...invite, '--link', '-q'])).stdout).toMatch(
+    /^http:\/\/localhost:3000\/invitation\/[\w-]+\n$/,
+  );
+  expect((await postern(['users', 'invite', '--email', 'ivy'])).code).toBe(2);
+
+  expect((await postern(['users', 'send-verification', 'ivy', '--json'])).code).toBe(0);
+  expect((await postern(['users', 'send-verification', 'nobody'])).code).toBe(3);
+  const listed = (await postern(['mail', 'list', '--to', 'ivy@example.test', '--json'])).items();
+  expect(listed.map(({ template, state }) => `${String(template)} ${String(state)}`)).toEqual([
+    'verify-email waiting',
+    'invitation waiting',
+    'invitation waiting',
+  ]);
+  expect(JSON.stringify(listed)).not.toContain(String(invited['url']));
+
+  const [latest, ...others] = listed.map(({ mail_id }) => String(mail_id));
+  for (const mail_id of others) expect((await postern(['mail', 'delete', mail_id])).code).toBe(0);
+  expect((await postern(['mail', 'delete', others[0]!])).code).toBe(3);
+  await database.db.updateTable('mails').set({ state: 'dead' }).where('mail_id', '=', latest!).execute();
+  const { findings } = (await postern(['doctor', '--json'])).json() as { findings: Array<Record<string, string>> };
+  expect(findings.filter(({ check }) => check === 'mail')).toContainEqual(
+    expect.objectContaining({ level: 'warning', message: '1 could not be sent' }),
+  );
+  expect((await postern(['mail', 'retry', '--all', '--json'])).json()).toEqual({ retried: [latest] });
+  expect((await postern(['mail', 'retry', '--all', '--json'])).json()).toEqual({ retried: [] });
+  expect((await postern(['mail', 'retry'])).code).toBe(2);
+
+  await postern(['users', 'set-password', 'ivy', '--password-stdin'], { stdin: PASSWORD });
+  expect(await postern([...invite, '--link'])).toMatchObject({ code: 1, stderr: expect.stringContaining('already') });
+});

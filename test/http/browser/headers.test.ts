@@ -27,6 +27,10 @@ const ways: Readonly<Record<string, () => Promise<LightMyRequestResponse>>> = {
   'own sign-in': () => stranger.get('/login'),
   registration: () => stranger.get('/signup'),
   'stale link': () => stranger.get('/verify/none'),
+  'sign-in by mail': () => stranger.get('/login/email'),
+  'link of a sign-in by mail that is over': () => stranger.get('/login/link/none'),
+  'invitation that is over': () => stranger.get('/invitation/none'),
+  device: () => browser.get('/device'),
   account: () => browser.get('/account'),
   'account passkeys': () => browser.get('/account/passkeys'),
   'account: authenticator': () => browser.get('/account/authenticator'),
@@ -51,7 +55,7 @@ const names = Object.keys(ways);
 const isOfAccount = (name: string): boolean => name.startsWith('account');
 
 beforeAll(async () => {
-  at = await testApp({ config: { SELF_REGISTRATION: 'on' } });
+  at = await testApp({ config: { SELF_REGISTRATION: 'on', EMAIL_SIGN_IN: 'on' } });
   client = await aClient(at);
   skipping = await aClient(at, { skip_consent: true });
   stranger = new TestBrowser(at);

@@ -42,6 +42,7 @@ export const registrationSamples = (frame: Frame): Record<string, Html> => ({
   'signup-bad-email': signUpPage({ frame, ...signUp, email: 'ada', problem: 'bad_email', request_id: 'r-1' }),
   'signup-hostile': signUpPage({ frame, ...signUp, email: hostile, name: hostile, problem: 'bad_name' }),
   'mail-code': mailCodePage({ frame, ...waiting }),
+  'mail-code-sign-in': mailCodePage({ frame, ...waiting, purpose: 'sign_in', mail_url: '/dev/mail' }),
   'mail-code-problem': mailCodePage({ frame, ...waiting, problem: 'wrong', request_id: 'r-1' }),
   'mail-code-hostile': mailCodePage({ frame, ...waiting, email: hostile, problem: 'over' }),
   'confirm-address': confirmAddressPage({ frame, ...confirm }),
