@@ -64,13 +64,13 @@ export const refreshToken: PersonGrant<z.infer<typeof parameters>> = {
       });
     // FAPI 2.0 Security Profile §5.3.2.1: what only the client can use does not rotate.
     const stays = profileOf(deps.config.PROFILE, client) !== null;
+    const spend = stays ? refreshTokens.reuse : refreshTokens.rotate;
     const next = stays ? refresh_token : successor.refresh_token;
     const rotated = (granted: GrantedToPerson | undefined): Authorization | undefined =>
       authorized(granted && { granted, refresh_token: next });
     return {
       resource,
-      spend: async (spending) =>
-        rotated(await refreshTokens[stays ? 'reuse' : 'rotate'](deps.db, rotation, spending, now)),
+      spend: async (spending) => rotated(await spend(deps.db, rotation, spending, now)),
       preview: async () => rotated(await refreshTokens.preview(deps.db, rotation, now)),
       repeat: async () => authorized(await sameAnswer(context, presented, rotation)),
       async refusal() {

@@ -30,7 +30,8 @@ type RuledMember =
   | 'require_pushed_authorization_requests'
   | 'require_signed_request_object'
   | 'require_pkce'
-  | 'dpop_bound_access_tokens';
+  | 'dpop_bound_access_tokens'
+  | 'tls_client_certificate_bound_access_tokens';
 
 /** What a client's registration says against a profile. */
 export interface Deviation {
@@ -78,9 +79,10 @@ const RULES: readonly Rule[] = [
   {
     member: 'dpop_bound_access_tokens',
     clause: `${SECURITY} §5.3.2.1`,
-    problem: 'its access tokens have to be bound to its key',
+    problem: 'its access tokens have to be bound to its key or certificate',
     mend: '--dpop-bound',
-    isKept: ({ dpop_bound_access_tokens }) => dpop_bound_access_tokens === true,
+    isKept: (client) =>
+      client.dpop_bound_access_tokens === true || client.tls_client_certificate_bound_access_tokens === true,
   },
   {
     member: 'require_pushed_authorization_requests',

@@ -56,6 +56,11 @@ test.each(contradictions)(
   },
 );
 
+test('FAPI 2.0 Security Profile §5.3.2.1: tokens bound to a certificate are bound as well', () => {
+  const bound = { dpop_bound_access_tokens: false, tls_client_certificate_bound_access_tokens: true };
+  expect(membersOf({ ...client, ...bound })).toEqual([]);
+});
+
 test('RFC 8252 §7.3: native applications may be answered at loopback addresses', () => {
   const native = {
     ...client,
