@@ -51,6 +51,19 @@ export async function setUpTotp(
 }
 
 /**
+ * Sets one up for somebody who came with a token: whatever was given for a password alone ends, that token too, and the next sign-in
+ * shows it. Undefined for who has one by now. @throws SignInOver
+ */
+export const addOwnTotp = (
+  deps: Needs,
+  standing: Standing,
+  totp: NewTotp,
+  by: Requester,
+  now: Date,
+): ReturnType<typeof addTotp> =>
+  changeIn(deps, standing, { fresh: true, now }, (trx) => addTotp(trx, deps, standing.sub, totp, by, now));
+
+/**
  * Makes a passkey the second factor of somebody who has none, on the way: it was shown as it was made. Recovery codes come with it, since
  * it is owed from then on. @throws OAuthError as `createPasskey`; access_denied when the session ended meanwhile, invalid_request when the
  * person has a second factor by now, which this session did not show

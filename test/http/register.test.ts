@@ -127,8 +127,10 @@ describe('RFC 7591 §3: client registration', () => {
   });
 
   test('gets no more scope than is open to strangers', async () => {
-    const document = await registered({ ...DOCUMENT, scope: 'openid email groups notes:write' });
+    const document = await registered({ ...DOCUMENT, scope: 'openid email groups notes:write account' });
     expect(document['scope']).toBe('openid email');
+    // Nor by asking for none: what is open is given, and looking after accounts is not.
+    expect((await registered(DOCUMENT))['scope']).not.toContain('account');
   });
 
   test.each([

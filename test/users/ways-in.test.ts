@@ -1,7 +1,7 @@
 /** The ways into an account: every one that people sign in by counts, and the last of them stays. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { askForOwnAddress, requestOwnDeletion } from '../../src/authorize/own-account.ts';
-import { removeOwnFactor, renewOwnCodes, setUpTotp } from '../../src/authorize/own-factors.ts';
+import { addOwnTotp, removeOwnFactor, renewOwnCodes, setUpTotp } from '../../src/authorize/own-factors.ts';
 import { createOwnPasskey, removeOwnPasskey } from '../../src/authorize/own-passkeys.ts';
 import { changeOwnPassword } from '../../src/authorize/own-password.ts';
 import { holdStanding, type Standing } from '../../src/authorize/standing.ts';
@@ -125,6 +125,11 @@ const changes: Record<string, (standing: Standing, user: users.User) => Promise<
     disconnectFrom(at.deps, standing, { upstream: 'elsewhere', upstream_sub: 'any' }, BY, at.clock.now()),
   'an authenticator app removed': (standing) => removeOwnFactor(at.deps, standing, 'totp', BY, at.clock.now()),
   'new recovery codes': (standing) => renewOwnCodes(at.deps, standing, BY, at.clock.now()),
+  'an authenticator app, by a token': (standing) => {
+    const secret = Buffer.alloc(20, standing.sub);
+    const totp = checkSetup(at.deps, standing, secret, codeOf(at, secret), at.clock.now())!;
+    return addOwnTotp(at.deps, standing, totp, BY, at.clock.now());
+  },
   async 'an authenticator app'(standing) {
     const secret = Buffer.alloc(20, standing.sub);
     const totp = checkSetup(at.deps, standing, secret, codeOf(at, secret), at.clock.now())!;

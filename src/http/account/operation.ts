@@ -1,5 +1,6 @@
 /** What an operation of the account API is: the shape of each row of the table in operations.ts. */
-import type { z } from 'zod';
+import { z } from 'zod';
+import { Problem } from '../../admin/index.ts';
 import type { Deps } from '../../deps.ts';
 import type { Requester } from '../../events/index.ts';
 import type { Owner } from './owner.ts';
@@ -57,3 +58,12 @@ export type Operation = Row<string, unknown, unknown, unknown>;
 export const operation = <Path extends string, Answer = void, Query = undefined, Body = undefined>(
   row: Row<Path, Query, Body, Answer>,
 ): Operation => row;
+
+/** A moment in JSON. */
+export const moment = z.iso.datetime();
+
+/** The answer that is a list. */
+export const listOf = <Item extends z.ZodType>(item: Item) => z.strictObject({ items: z.array(item) });
+
+/** Of a thing that is not there, or is somebody else's. */
+export const gone = (what: string): Problem => new Problem('not-found', `there is no such ${what} of yours`);

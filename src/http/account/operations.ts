@@ -5,27 +5,17 @@
 import { z } from 'zod';
 import { Problem } from '../../admin/index.ts';
 import { requestOwnDeletion } from '../../authorize/own-account.ts';
-import { removeOwnFactor, renewOwnCodes } from '../../authorize/own-factors.ts';
-import { removeOwnPasskey } from '../../authorize/own-passkeys.ts';
-import { changeOwnPassword } from '../../authorize/own-password.ts';
 import { PROFILE_CLAIMS } from '../../protocol/claims.ts';
 import { endOthersOf, endOwnSession, sessionsOfPerson } from '../../sessions/of-person.ts';
-import * as passkeys from '../../store/passkeys.ts';
 import type { User } from '../../store/users.ts';
 import { activityOf } from '../../users/activity.ts';
 import { describeAccount } from '../../users/accounts.ts';
 import { applicationsOf, disconnectApplication } from '../../users/applications.ts';
-import { factors } from '../../users/factors/index.ts';
-import { MAX_NAME, nameOwnPasskey } from '../../users/passkeys.ts';
 import { downloadData } from '../../users/personal-data.ts';
 import { updateProfile } from '../../users/profile.ts';
 import { addressPrefix } from '../network.ts';
-import { operation, type Call, type Operation } from './operation.ts';
-import { notFresh } from './owner.ts';
-
-const moment = z.iso.datetime();
-const listOf = <Item extends z.ZodType>(item: Item) => z.strictObject({ items: z.array(item) });
-const gone = (what: string): Problem => new Problem('not-found', `there is no such ${what} of yours`);
+import { gone, listOf, moment, operation, type Call, type Operation } from './operation.ts';
+import { waysIn } from './ways-in.ts';
 
 const account = z.strictObject({
   sub: z.string(),
@@ -89,32 +79,9 @@ const activity = z.strictObject({
   next: z.string().nullable().describe('What `before` is for the next page'),
 });
 
-const passkey = z.strictObject({
-  passkey_id: z.string(),
-  name: z.string(),
-  created_at: moment,
-  last_used_at: moment.nullable(),
-  backed_up: z.boolean(),
-});
-
-const factor = z.strictObject({
-  factor: z.string(),
-  created_at: moment,
-  used_at: moment.nullable(),
-  left: z.int().optional().describe('How many are left, of what is used up'),
-  name: z.string().optional(),
-  lost: z.boolean().optional().describe('It cannot be used any more, through no fault of its person'),
-});
-
 const profile = z.strictObject(
   Object.fromEntries(PROFILE_CLAIMS.map((name) => [name, z.string().max(2000).nullable().optional()])),
 );
-
-const newPassword = z.strictObject({
-  password: z.string().max(1024),
-  current_password: z.string().max(1024).optional().describe('Not needed after a fresh sign-in by passkey'),
-  end_other_sessions: z.boolean().default(true),
-});
 
 export const operations: readonly Operation[] = [
   operation({
@@ -233,111 +200,5 @@ export const operations: readonly Operation[] = [
       return { erase_after: await requestOwnDeletion(deps, owner, by, now) };
     },
   }),
-  operation({
-    method: 'GET',
-    path: '/passkeys',
-    name: 'passkeys_list',
-    summary: 'List passkeys',
-    answer: listOf(passkey),
-    async run({ deps, owner }) {
-      const all = await passkeys.allOf(deps.db, owner.sub);
-      return {
-        items: all.map(({ passkey_id, name, created_at, last_used_at, backed_up }) => ({
-          passkey_id,
-          name,
-          created_at,
-          last_used_at,
-          backed_up,
-        })),
-      };
-    },
-  }),
-  operation({
-    method: 'PATCH',
-    path: '/passkeys/{passkey_id}',
-    name: 'passkeys_rename',
-    summary: 'Rename a passkey',
-    trusted: true,
-    fresh: true,
-    body: z.strictObject({ name: z.string().min(1).max(MAX_NAME) }),
-    answer: null,
-    async run({ deps, owner, ids, body, by, now }) {
-      const renamed = await nameOwnPasskey(deps, owner.sub, ids.passkey_id, body.name, by, now);
-      if (renamed === 'gone') throw gone('passkey');
-      if (renamed === 'renamed') return;
-      const errors = [{ pointer: '/name', detail: 'must have something that can be seen', code: 'no_name' }];
-      throw new Problem('invalid', 'the passkey was not renamed', { errors });
-    },
-  }),
-  operation({
-    method: 'DELETE',
-    path: '/passkeys/{passkey_id}',
-    name: 'passkeys_remove',
-    summary: 'Remove a passkey, and end all other sessions',
-    trusted: true,
-    fresh: true,
-    answer: null,
-    async run({ deps, owner, ids, by, now }) {
-      const removal = await removeOwnPasskey(deps, owner, ids.passkey_id, by, now);
-      if (removal === 'only_way') throw new Problem('not-allowed', 'it is the last way into the account');
-      if (removal === 'gone') throw gone('passkey');
-    },
-  }),
-  operation({
-    method: 'GET',
-    path: '/factors',
-    name: 'factors_list',
-    summary: 'List by what the person can prove who they are',
-    answer: listOf(factor),
-    async run({ deps, owner }) {
-      const lists = await Promise.all(Object.values(factors).map((each) => each.list(deps, owner.sub)));
-      return { items: lists.flat() };
-    },
-  }),
-  operation({
-    method: 'DELETE',
-    path: '/authenticator',
-    name: 'authenticator_remove',
-    summary: 'Remove the authenticator app, and end all other sessions',
-    trusted: true,
-    fresh: true,
-    answer: null,
-    async run({ deps, owner, by, now }) {
-      if (!(await removeOwnFactor(deps, owner, 'totp', by, now))) throw gone('authenticator app');
-    },
-  }),
-  operation({
-    method: 'POST',
-    path: '/recovery-codes',
-    name: 'recovery_codes_make',
-    summary: 'Make ten recovery codes in place of those there were; they are shown this once',
-    trusted: true,
-    fresh: true,
-    answer: z.strictObject({ recovery_codes: z.array(z.string()) }),
-    async run({ deps, owner, by, now }) {
-      const recovery_codes = await renewOwnCodes(deps, owner, by, now);
-      if (!recovery_codes) throw new Problem('not-allowed', 'there is no second factor that they could stand in for');
-      return { recovery_codes };
-    },
-  }),
-  operation({
-    method: 'PUT',
-    path: '/password',
-    name: 'password_set',
-    summary: 'Change the password, or set a first one',
-    trusted: true,
-    body: newPassword,
-    answer: null,
-    async run({ deps, owner, body, by }) {
-      const { password, current_password: current, end_other_sessions: end_others } = body;
-      const change = { password, current, end_others, device: undefined };
-      const outcome = await changeOwnPassword(deps, owner, owner.user, change, by);
-      if (outcome === 'done') return;
-      if (outcome === 'stale') throw notFresh(owner);
-      if (outcome === 'meanwhile') throw new Problem('conflict', 'the password was changed by another request');
-      const [pointer, code] =
-        outcome === 'wrong_current' ? ['/current_password', 'wrong'] : ['/password', outcome.refusal!];
-      throw new Problem('invalid', 'the password was not changed', { errors: [{ pointer, detail: code, code }] });
-    },
-  }),
+  ...waysIn,
 ];

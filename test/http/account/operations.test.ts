@@ -1,4 +1,5 @@
 /** The account API: everything in its table, and who is refused. */
+import { Secret } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operations } from '../../../src/http/account/operations.ts';
 import { describeAccountApi, statusOf } from '../../../src/http/account/describe.ts';
@@ -21,6 +22,7 @@ import {
   someTokens,
   type AClient,
 } from '../../support/fixtures.ts';
+import { mailTo } from '../../support/mailbox.ts';
 import { codeOf, withTotp } from '../../support/second-factor.ts';
 
 const BASE = '/account/api';
@@ -62,6 +64,7 @@ const send = ({ method, path, token, body, headers = {} }: Sent) =>
 const bodies: Record<string, unknown> = {
   profile_update: { nickname: 'Countess' },
   passkeys_rename: { name: 'Laptop' },
+  authenticator_add: { setup: 'made-up', otp: '000000' },
   password_set: { password: 'another horse battery staple', current_password: PASSWORD },
 };
 /** Every operation, with a path and a body that could be meant. */
@@ -150,6 +153,33 @@ test('a token with the second factor is let in, and one that expired is not', as
   }
 });
 
+test('an authenticator app is set up by a right code of it, in the same sign-in, and every token of a password alone ends', async () => {
+  const user = await aUser(at);
+  const [token, other] = [await loginToken(user), await loginToken(user)];
+  const begin = (by: string) => send({ method: 'POST', path: '/authenticator', token: by });
+  const begun = await begin(token);
+  const { secret, otpauth_uri, setup } = begun.json<Record<'secret' | 'otpauth_uri' | 'setup', string>>();
+  expect([begun.statusCode, new URL(otpauth_uri).searchParams.get('secret')]).toEqual([200, secret]);
+  const code = codeOf(at, Buffer.from(Secret.fromBase32(secret).buffer));
+  const put = (body: object, by = token) => send({ method: 'PUT', path: '/authenticator', token: by, body });
+  const wrong = code === '000000' ? '000001' : '000000';
+  for (const [sent, by, pointer] of [
+    [{ setup, otp: wrong }, token, '/otp'],
+    [{ setup, otp: code }, other, '/setup'],
+    [{ setup: 'made-up', otp: code }, token, '/setup'],
+  ] as const)
+    expect((await put(sent, by)).json(), pointer).toMatchObject({ status: 400, errors: [{ pointer }] });
+  const done = await put({ setup, otp: code });
+  expect([done.statusCode, done.json<{ recovery_codes: string[] }>().recovery_codes]).toEqual([200, expect.any(Array)]);
+  for (const by of [token, other]) expect((await send({ method: 'GET', path: '/', token: by })).statusCode).toBe(401);
+  at.clock.advance(30);
+  const next = await loginToken(user, { otp: codeOf(at, Buffer.from(Secret.fromBase32(secret).buffer)) });
+  expect((await begin(next)).statusCode).toBe(409);
+  const { items } = (await send({ method: 'GET', path: '/activity', token: next })).json<{ items: object[] }>();
+  expect(items).toContainEqual(expect.objectContaining({ event: 'factor_added' }));
+  expect((await mailTo(at, user.email!)).map(({ template }) => template)).toContain('notice');
+});
+
 test('RFC 9470 §3: what needs a fresh sign-in is refused after five minutes, and says how old it may be', async () => {
   const token = await loginToken(ada);
   at.clock.advance(301);
@@ -172,6 +202,8 @@ test('RFC 9470 §3: what needs a fresh sign-in is refused after five minutes, an
     'deletion_request',
     'passkeys_rename',
     'passkeys_remove',
+    'authenticator_begin',
+    'authenticator_add',
     'authenticator_remove',
     'recovery_codes_make',
   ]);
@@ -206,8 +238,11 @@ test('the table does what the pages do, and answers what its description says', 
   await signIn(at, user);
   const passkey_id = await aPasskey(user, 'Phone');
   const asked: Record<string, string> = { passkeys_rename: passkey_id, passkeys_remove: passkey_id };
-  const last = ['password_set', 'deletion_request', 'authenticator_remove', 'recovery_codes_make'];
-  const rows = operations.filter(({ name, path }) => !last.includes(name) && (!path.includes('{') || name in asked));
+  // Each has a test of its own.
+  const last = ['password_set', 'deletion_request', 'recovery_codes_make'];
+  const rows = operations.filter(
+    ({ name, path }) => !last.includes(name) && path !== '/authenticator' && (!path.includes('{') || name in asked),
+  );
   const told: Record<string, Record<string, never>> = {};
   for (const operation of rows) {
     const { name, method, answer } = operation;
@@ -312,6 +347,19 @@ describe('RFC 8707 §2: an application comes by a token for this API alone, with
     expect((await send({ method: 'POST', path: '/sessions/end-others', token: good })).statusCode).toBe(401);
     const gone = await send({ method: 'DELETE', path: `/applications/${client.client_id}`, token: good });
     expect([gone.statusCode, (await get('/', good)).statusCode]).toEqual([204, 401]);
+    const other = await aUser(at);
+    const [disabled, leaving] = [(await tokenOf(other)).access_token, (await tokenOf(user)).access_token];
+    expect([(await get('/', disabled)).statusCode, (await get('/', leaving)).statusCode]).toEqual([200, 200]);
+    await transact(at.deps.db, (trx) => users.update(trx, other.sub, { disabled_at: at.clock.now() }));
+    await transact(at.deps.db, (trx) => users.update(trx, user.sub, { erase_after: at.clock.now() }));
+    for (const token of [disabled, leaving]) expect((await get('/', token)).statusCode).toBe(401);
+    const expired = (await tokenOf(await aUser(at))).access_token;
+    at.clock.advance(at.deps.config.ACCESS_TOKEN_TTL);
+    const late = await get('/', expired);
+    expect([late.statusCode, late.headers['www-authenticate']]).toEqual([
+      401,
+      expect.stringContaining('invalid_token'),
+    ]);
     const machine = await aService(at, { scope: 'jobs:read account' });
     const fields = { grant_type: 'client_credentials', ...credentials(machine), scope: 'account', resource: API };
     expect((await postForm(at, '/token', fields)).json()).toMatchObject({ error: 'invalid_scope' });
