@@ -5,7 +5,7 @@ import { ASSERTION_ALGS, CLOCK_LEEWAY } from './jwt-assertion.ts';
 
 /** What proofs may be signed with: asymmetric, as assertions are. */
 export const DPOP_ALGS = ASSERTION_ALGS;
-export const DPOP_TYP = 'dpop+jwt';
+const DPOP_TYP = 'dpop+jwt';
 /** Characters of a proof: room for the largest RSA key and its signature. */
 export const MAX_PROOF = 6000;
 /** Seconds that a proof counts after it was made, where clocks agree. */
@@ -19,7 +19,7 @@ const number = text.regex(/^[A-Za-z0-9_-]+$/);
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
 /** The public key in the header (§4.2), with what its thumbprint is made of alone; others may not be its secret half. */
-export const proofKey = z
+const proofKey = z
   .looseObject({})
   .refine((key) => PRIVATE_MEMBERS.every((member) => !(member in key)), 'it holds a private key')
   .pipe(

@@ -44,7 +44,7 @@ const favicon = html`<link
 />`;
 
 /** `https://id.example.test/realm` as `id.example.test/realm`. */
-export function issuerName(issuer: string): string {
+function issuerName(issuer: string): string {
   const url = URL.parse(issuer);
   return url === null ? plain(issuer) : url.host + url.pathname.replace(/\/$/, '');
 }
