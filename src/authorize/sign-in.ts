@@ -5,7 +5,7 @@
 import type { Deps } from '../deps.ts';
 import { logIssued, type Requester } from '../events/index.ts';
 import { levelOf } from '../protocol/acr.ts';
-import { OAuthError } from '../protocol/error.ts';
+import { accessDenied, OAuthError } from '../protocol/error.ts';
 import type { Trx } from '../store/postgres/db.ts';
 import * as users from '../store/users.ts';
 import { elevateSession, startSession, UsedBefore, type LiveSession, type Start } from '../sessions/index.ts';
@@ -65,7 +65,15 @@ export async function signInProven(
   by: Requester,
   via: string,
 ): Promise<BrowserSignIn> {
-  const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, browser_sessions, browser, via } as const;
+  const onStart = async (trx: Trx): Promise<void> => {
+    if (person.email === undefined) return;
+    // Decided again, while the account's row is held: the mail may have been answered at an address that is theirs no more.
+    const user = await users.find(trx, person.sub);
+    if (user?.email === person.email && user.email_verified) return;
+    const received = 'a mail to an address that the account has no more';
+    throw accessDenied('the account cannot sign in', { check: 'account', sub: person.sub, received });
+  };
+  const start = { kind: 'browser', ttl: deps.config.SESSION_TTL, browser_sessions, browser, via, onStart } as const;
   const { handle, remaining } = await startSession(deps, person, start, by, deps.clock());
   const { sub, device } = person;
   return { sub, session: handle, remaining, device, owed: owedBy(deps.config, person) };

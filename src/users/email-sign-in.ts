@@ -129,11 +129,13 @@ async function finish(
   now: Date,
 ): Promise<SignedInByMail | 'over'> {
   const user = link.email === null ? undefined : await users.findForSignIn(trx, link.email);
-  if (!user || user.sub !== link.sub || user.email !== link.email || !maySignInByMail(user)) return 'over';
+  if (!user || link.email === null || user.sub !== link.sub || user.email !== link.email || !maySignInByMail(user))
+    return 'over';
   await waitingPages.finish(trx, row, user.sub, now);
   const amr = ['otp'];
   const { sub, username, second_factors } = user;
   const cookie = knownDevices(deps.secrets, deps.random, device, user, now);
-  const person = { sub, username, amr, acr: levelOf(amr), password_changed_at: null, device: cookie, second_factors };
+  const shown = { amr, acr: levelOf(amr), password_changed_at: null, email: link.email };
+  const person = { sub, username, ...shown, device: cookie, second_factors };
   return { person, interaction: typed.interaction };
 }

@@ -42,6 +42,8 @@ export interface SignedIn {
   password_drawn?: boolean;
   /** The passkey that was used, where one was: a session may start only while it is still theirs. */
   credential_id?: Buffer | undefined;
+  /** The address whose mail was answered, where one was: a session may start only while it is still theirs. */
+  email?: string | undefined;
   /** The device cookie to set. */
   device: string;
   /** The second factors they have, by name: what is proven may not be enough (factors/policy.ts). */

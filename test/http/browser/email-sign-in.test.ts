@@ -1,9 +1,11 @@
 /** Sign-in by mail: a link and a code that work only in the browser that asked. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as users from '../../../src/store/users.ts';
 import { testApp, type TestApp } from '../../support/app.ts';
 import { aClient, aUser, formTokenOf, TestBrowser } from '../../support/fixtures.ts';
 import { lettersTo } from '../../support/letters.ts';
 import { answerTo, follow, open, proceed, stepOf, valueOf, type At } from '../../support/pages.ts';
+import { overtaken } from '../../support/races.ts';
 import { aUserWithTotp, codeOf } from '../../support/second-factor.ts';
 
 let at: TestApp;
@@ -92,4 +94,18 @@ test('a mail to an address that the account has no more is of no use', async () 
   await at.deps.db.updateTable('users').set({ email_verified: false }).where('sub', '=', user.sub).execute();
   expect((await typeCode(browser, page, letter!.code)).response.statusCode).toBe(400);
   expect((await browser.get('/account')).statusCode).toBe(302);
+});
+
+test('whose address becomes another while the code is taken is not signed in by it', async () => {
+  const user = await aUser(at);
+  const browser = new TestBrowser(at);
+  const page = await ask(browser, user.email!);
+  const [letter] = await lettersTo(at, user.email!);
+  const [, answer] = await overtaken(
+    at.deps.db,
+    (trx) => users.update(trx, user.sub, { email: `${user.sub}@elsewhere.example` }),
+    () => typeCode(browser, page, letter!.code),
+  );
+  expect([answer.response.statusCode, (await browser.get('/account')).statusCode]).toEqual([400, 302]);
+  expect(await at.deps.db.selectFrom('sessions').select('sid').where('sub', '=', user.sub).execute()).toEqual([]);
 });
