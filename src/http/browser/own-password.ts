@@ -76,7 +76,10 @@ export function ownPassword(app: FastifyInstance, context: Context): void {
           return render(page, session, request, reply, outcome);
         } catch (error) {
           // The sign-in bears it no more: the request asks for what is missing.
-          if (error instanceof SignInOver) return false;
+          if (error instanceof SignInOver) {
+            noted(deps, request, error, 303);
+            return false;
+          }
           if (!(error instanceof OAuthError) || error.error !== 'too_many_requests') throw error;
           noted(deps, request, error, error.status);
           reply.header('retry-after', error.retry_after ?? 1);
