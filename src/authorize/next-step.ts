@@ -176,6 +176,8 @@ export const steps = {
     needed: ({ request, progress, session, now }) =>
       session !== undefined &&
       progress.passkey_offer_sub === session.sub &&
+      // Nor to whoever made one since, as the second factor of this request.
+      !session.second_factors.includes('passkey') &&
       isFresh(session, now) &&
       request.user_code === undefined &&
       !request.prompt.includes('none'),

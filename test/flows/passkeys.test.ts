@@ -4,22 +4,30 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { TestApp } from '../support/app.ts';
 import { axeViolations, launchBrowser } from '../support/browser.ts';
 import { deploy, stopServersAfterwards, type Deployment } from '../support/deployment.ts';
-import { aUser, PASSWORD } from '../support/fixtures.ts';
-import { openVisit, signIn, type Visit } from '../support/journey.ts';
+import { aClient, authorizationUrl, aUser, PASSWORD, type AClient } from '../support/fixtures.ts';
+import { openVisit, signIn, startApplication, type Application, type Visit } from '../support/journey.ts';
 
 let browser: Browser;
 let deployment: Deployment;
 let issuer: string;
 let visit: Visit;
+let application: Application;
+let strict: AClient;
 stopServersAfterwards();
 beforeAll(async () => {
+  application = await startApplication();
   const prepare = async (at: TestApp): Promise<void> => {
     for (const username of ['carol', 'dora']) await aUser(at, { username });
+    const redirect_uris = [application.callback];
+    strict = await aClient(at, { skip_consent: true, require_second_factor: true, redirect_uris });
   };
   [browser, deployment] = await Promise.all([launchBrowser(), deploy({ command: 'dev', prepare })]);
   ({ issuer } = deployment);
 });
-afterAll(() => browser?.close());
+afterAll(async () => {
+  await browser?.close();
+  await application?.close();
+});
 afterEach(async () => {
   await visit.context.close();
   expect(visit.problems, 'what the console said').toEqual([]);
@@ -86,4 +94,27 @@ test('a passkey is made on the account page, signs in at the button and as the p
   const canSignal = await page.evaluate(`'signalAllAcceptedCredentials' in PublicKeyCredential`);
   const { credentials } = await cdp.send('WebAuthn.getCredentials', { authenticatorId });
   expect(canSignal === true ? credentials : []).toEqual([]);
+});
+
+test('whoever needs a second factor and has none makes a passkey on the way, keeps the codes, and signs in with it', async () => {
+  visit = await openVisit(browser);
+  const { page, context } = visit;
+  await authenticator(page);
+  const { redirect_uri } = strict;
+  const arrives = () => page.waitForURL((url) => url.href.startsWith(redirect_uri));
+  await page.goto(authorizationUrl(issuer, strict));
+  await password(page, 'dora');
+  await page.waitForURL(/second-factor/);
+  await page.click('#passkey-create');
+  await page.waitForSelector('#recovery-codes');
+  expect((await page.textContent('#recovery-codes'))!.trim().split('\n')).toHaveLength(10);
+  await page.click('#second-factor-continue');
+  await arrives();
+  expect(new URL(page.url()).searchParams.get('code')).toBeTruthy();
+
+  await context.clearCookies();
+  await page.goto(authorizationUrl(issuer, strict));
+  await page.click('#passkey-signin');
+  await arrives();
+  expect(new URL(page.url()).searchParams.get('code')).toBeTruthy();
 });
