@@ -16,14 +16,16 @@ const item = z.strictObject({
   credential_id: z.string(),
   type: z.enum(CREDENTIALS),
   changed_at: z.iso.datetime().describe('When it was set, or set up'),
+  expires_at: z.iso.datetime().optional().describe('Of a password that was drawn: until when it can be used'),
   used_at: z.iso.datetime().nullable().optional().describe('Of an authenticator app: when a code of it was taken last'),
   left: z.int().optional().describe('Of recovery codes: how many are left'),
 });
 
-const itemOf = ({ type, changed_at, used_at, left }: ToldCredential): z.output<typeof item> => ({
+const itemOf = ({ type, changed_at, expires_at, used_at, left }: ToldCredential): z.output<typeof item> => ({
   credential_id: type,
   type,
   changed_at: changed_at.toISOString(),
+  ...(expires_at !== undefined && { expires_at: expires_at.toISOString() }),
   ...(used_at !== undefined && { used_at: used_at?.toISOString() ?? null }),
   ...(left !== undefined && { left }),
 });

@@ -10,6 +10,7 @@ import { userConsents } from './consents.ts';
 import { userCredentials } from './credentials.ts';
 import { grants, userGrants } from './grants.ts';
 import { groupMembers, groups } from './groups.ts';
+import { invitations } from './invitations.ts';
 import { keys } from './keys.ts';
 import { logoutNotices } from './logout-notices.ts';
 import { mails } from './mails.ts';
@@ -47,6 +48,7 @@ export const collections = {
   'role-users': roleUsers,
   'role-groups': roleGroups,
   users,
+  invitations,
   'user-imports': userImports,
   'user-credentials': userCredentials,
   'user-passkeys': userPasskeys,

@@ -1,6 +1,7 @@
 /** People as operators keep them: accounts, their state, and what ends all that hangs off one. */
 import { z } from 'zod';
 import { personClaims } from '../protocol/claims.ts';
+import type { Db } from '../store/postgres/db.ts';
 import { estimateRows } from '../store/postgres/listing.ts';
 import * as store from '../store/users.ts';
 import { revokeEverything, signOutEverywhere } from '../users/access.ts';
@@ -17,11 +18,12 @@ import {
 } from '../users/accounts.ts';
 import { endOfDrawn } from '../users/drawn-password.ts';
 import { resetFactors } from '../users/enrolment.ts';
-import { invite } from '../users/invitations.ts';
+import { invite, invitedUntil } from '../users/invitations.ts';
 import { sendVerification } from '../users/verification.ts';
 import { flag, moment } from './api/list.ts';
 import { Problem } from './api/problem.ts';
 import { collectionOf, type ReadCall } from './api/collection.ts';
+import { invitationMembers, invitationOf } from './invitations.ts';
 
 const account = {
   username: z.string().max(500),
@@ -39,6 +41,11 @@ const ofServer = {
     .datetime()
     .nullable()
     .describe('When it is erased, if its person asked for that and does not return'),
+  invited_until: z.iso
+    .datetime()
+    .nullable()
+    .optional()
+    .describe('Until when they are invited, if they have not come yet; of one user, not in lists'),
 };
 
 const { username, ...optional } = account;
@@ -57,6 +64,11 @@ const itemOf = (user: store.User) => {
 };
 
 const unknown = (): Problem => new Problem('not-found', 'there is no such user');
+
+/** One of them, with what is looked up for one alone. */
+async function oneOf(db: Db, user: store.User, now: Date) {
+  return { ...itemOf(user), invited_until: (await invitedUntil(db, user, now))?.toISOString() ?? null };
+}
 
 /** @throws Problem when there is no such person */
 export async function requireUser({ db }: ReadCall, sub: string): Promise<void> {
@@ -104,13 +116,13 @@ export const users = collection.with({
     },
     estimate: ({ db }) => estimateRows(db, 'users'),
   }),
-  async find({ db }, { sub }) {
+  async find({ db, now }, { sub }) {
     const user = await store.find(db, sub);
-    return user && itemOf(user);
+    return user && oneOf(db, user, now);
   },
-  async findLocked({ trx }, { sub }) {
+  async findLocked({ trx, now }, { sub }) {
     const user = await store.findLocked(trx, sub);
-    return user && itemOf(user);
+    return user && oneOf(trx, user, now);
   },
   create: collection.create({
     body: z.strictObject({
@@ -122,7 +134,8 @@ export const users = collection.with({
       return password === undefined ? undefined : hashNewPassword(deps, password, names);
     },
     async run({ trx, deps, by, now }, _ids, { email, password: _password, ...given }, phc: string | undefined) {
-      return itemOf(await insertAccount(trx, deps, { ...given, email: email ?? undefined }, phc, by, now));
+      const user = await insertAccount(trx, deps, { ...given, email: email ?? undefined }, phc, by, now);
+      return oneOf(trx, user, now);
     },
   }),
   replace: collection.replace({
@@ -133,7 +146,7 @@ export const users = collection.with({
       if (sub !== ids['sub']) throw new Problem('invalid', 'sub is another one than that of the path');
       const { username: name, email_verified } = given;
       const changes = { username: name, email, email_verified, claims, disabled };
-      return itemOf(found(await updateAccount(trx, sub, changes, by, now)));
+      return oneOf(trx, found(await updateAccount(trx, sub, changes, by, now)), now);
     },
   }),
   remove: ({ trx, by, now }, { sub }) => removeAccount(trx, sub, by, now),
@@ -184,23 +197,10 @@ export const users = collection.with({
       body: z
         .strictObject({ link: z.boolean().optional().describe('Show the link as well, to hand it on') })
         .optional(),
-      answer: z.strictObject({
-        invited: z.boolean().describe('Not who can sign in already'),
-        mailed: z.boolean().describe('There is mail, and the link is in the outbox'),
-        expires_at: z.iso.datetime().optional(),
-        url: z.string().optional().describe('The link, where it was asked for: shown once'),
-      }),
+      answer: z.strictObject(invitationMembers),
       once: ['url'],
-      async run({ trx, deps, by, now }, { sub }, body) {
-        const { expires_at, url, ...made } = found(
-          await invite(trx, deps, { sub, link: body?.link === true }, by, now),
-        );
-        return {
-          ...made,
-          ...(expires_at && { expires_at: expires_at.toISOString() }),
-          ...(url !== undefined && { url }),
-        };
-      },
+      run: async ({ trx, deps, by, now }, { sub }, body) =>
+        invitationOf(found(await invite(trx, deps, { sub, link: body?.link === true }, by, now))),
     }),
     'send-verification': collection.action({
       summary: 'Send a mail with a link by which the address of a user is verified',

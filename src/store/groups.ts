@@ -28,6 +28,10 @@ export type Member = Pick<Selectable<GroupMembersTable>, 'sub' | 'created_at'>;
 export const find = (db: Db, group_id: string): Promise<Group | undefined> =>
   db.selectFrom('groups').selectAll().where('group_id', '=', group_id).executeTakeFirst();
 
+/** Those of these names that there are. */
+export const findNamed = (db: Db, names: readonly string[]): Promise<Array<Pick<Group, 'group_id' | 'name'>>> =>
+  db.selectFrom('groups').select(['group_id', 'name']).where('name', 'in', names).orderBy('group_id').execute();
+
 /** The same, held until the transaction ends: for a change that depends on what is there. */
 export const findLocked = (trx: Trx, group_id: string): Promise<Group | undefined> =>
   trx.selectFrom('groups').selectAll().where('group_id', '=', group_id).forNoKeyUpdate().executeTakeFirst();

@@ -99,6 +99,24 @@ export async function tryCode(
   return rows[0];
 }
 
+/** When the last of somebody's links for a purpose ends, with the address that it was sent to; undefined where none is good. */
+export const lastOf = (
+  db: Db,
+  sub: string,
+  purpose: string,
+  now: Date,
+): Promise<Pick<PersonLink, 'email' | 'expires_at'> | undefined> =>
+  db
+    .selectFrom('person_links')
+    .select(['email', 'expires_at'])
+    .where('sub', '=', sub)
+    .where('purpose', '=', purpose)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .orderBy('expires_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+
 /** The links of a person that are still good: about their account, or about none and sent to their address. */
 export const openOf = (db: Db, whom: Addressee, now: Date): Promise<PersonLink[]> =>
   db

@@ -92,6 +92,11 @@ export const findByName = (db: Db, name: string): Promise<User | undefined> =>
     .where(isNamed(kindOf(name), name))
     .executeTakeFirst();
 
+/** Of several who would give a name to a new account at once, lets one go on at a time, until its transaction ends. */
+export async function holdName(trx: Trx, name: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`postern name ${foldName(name)}`}, 0))`.execute(trx);
+}
+
 /** An account with its password, in one read. */
 export const findForSignIn = (
   db: Db,
@@ -233,6 +238,14 @@ export async function setPassword(
 export const passwordChangedAt = async (db: Db, sub: string): Promise<Date | undefined> =>
   (await db.selectFrom('password_credentials').select('changed_at').where('sub', '=', sub).executeTakeFirst())
     ?.changed_at;
+
+/** When the password was set, and whether it was drawn for them, of somebody who has one. */
+export const passwordAge = (db: Db, sub: string): Promise<{ changed_at: Date; drawn: boolean } | undefined> =>
+  db
+    .selectFrom('password_credentials')
+    .select(['changed_at', isDrawn.as('drawn')])
+    .where('sub', '=', sub)
+    .executeTakeFirst();
 
 /** Whether the password of somebody was drawn for them, and they have yet to choose one. */
 export const isPasswordDrawn = async (db: Db, sub: string): Promise<boolean> =>

@@ -221,7 +221,7 @@ export async function storePassword(
   if (!(await users.findLocked(trx, sub))) return false;
   await users.setPassword(trx, sub, phc, now, { drawn });
   await endAll(trx, sub, 'password_change', now);
-  await voidLinks(trx, sub, now, ['reset-password']);
+  await voidLinks(trx, sub, now, ['reset-password', 'invitation']);
   await record(trx, { event: 'password_changed', sub }, by, now);
   await postNotice(trx, deps, { sub, notice: 'password_changed' }, now);
   return true;

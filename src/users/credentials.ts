@@ -3,6 +3,7 @@ import type { Db } from '../store/postgres/db.ts';
 import * as recoveryCodes from '../store/recovery-codes.ts';
 import * as totps from '../store/totp-credentials.ts';
 import * as users from '../store/users.ts';
+import { endOfDrawn } from './drawn-password.ts';
 
 /** The kinds of which a person has one. Passkeys are many, and have verbs of their own (users/passkeys.ts). */
 export const CREDENTIALS = ['password', 'recovery_codes', 'totp'] as const;
@@ -15,14 +16,18 @@ export interface ToldCredential {
   changed_at: Date;
   /** When an authenticator app was used last; null for never. */
   used_at?: Date | null;
+  /** Until when a password that was drawn can be used. */
+  expires_at?: Date;
   /** How many recovery codes are left. */
   left?: number;
 }
 
 const read: Readonly<Record<CredentialType, (db: Db, sub: string) => Promise<ToldCredential | undefined>>> = {
   async password(db, sub) {
-    const changed_at = await users.passwordChangedAt(db, sub);
-    return changed_at && { type: 'password', changed_at };
+    const age = await users.passwordAge(db, sub);
+    if (!age) return undefined;
+    const { changed_at, drawn } = age;
+    return { type: 'password', changed_at, ...(drawn && { expires_at: endOfDrawn(changed_at) }) };
   },
   async recovery_codes(db, sub) {
     const codes = await recoveryCodes.count(db, sub);

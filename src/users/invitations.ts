@@ -7,18 +7,23 @@ import { record, type Actor, type Requester } from '../events/index.ts';
 import { addressed, isMailOn, postMail } from '../mail/outbox.ts';
 import { levelOf } from '../protocol/acr.ts';
 import { pages } from '../protocol/endpoint.ts';
+import { isReservedName } from '../protocol/names.ts';
 import { keyMethod } from '../protocol/webauthn.ts';
-import { notAllowed } from '../protocol/write-error.ts';
+import { invalid, notAllowed, unknownName } from '../protocol/write-error.ts';
+import * as groups from '../store/groups.ts';
 import * as passkeys from '../store/passkeys.ts';
+import * as links from '../store/person-links.ts';
 import { transactOrNothing, type Db, type Trx } from '../store/postgres/db.ts';
 import * as upstreamLinks from '../store/upstream-links.ts';
 import * as users from '../store/users.ts';
-import { hashPassword } from './accounts.ts';
+import { hashPassword, insertAccount, isAddress } from './accounts.ts';
 import { knownDevices } from './device.ts';
+import { endOfDrawn } from './drawn-password.ts';
 import { firstCodes } from './enrolment.ts';
 import { staleChallenge, type ChallengeBinding } from './factors/passkey.ts';
 import { areAsked } from './factors/policy.ts';
 import { verdictOn, type Verdict } from './factors/verdict.ts';
+import { addMembers } from './groups.ts';
 import { makeLink, openLink, useLink, voidLinks } from './links.ts';
 import { askedToCreate, keepNewPasskey, verifyNewPasskey } from './passkeys.ts';
 import type { SignedIn } from './sign-in.ts';
@@ -51,7 +56,7 @@ export async function invite(
   const { email } = user;
   if (email === null) throw notAllowed('the account has no e-mail address');
   if (user.disabled_at !== null) throw notAllowed('the account is disabled');
-  if (await hasWayIn(trx, sub)) return { invited: false, mailed: false };
+  if (await hasWayIn(trx, sub, now)) return { invited: false, mailed: false };
   if (!wanted && !isMailOn(deps.config))
     throw notAllowed('there is no mail (SMTP_URL): ask for the link to hand it on');
   await voidLinks(trx, sub, now, [PURPOSE]);
@@ -64,11 +69,77 @@ export async function invite(
   return { invited: true, mailed, expires_at, url: wanted ? url : undefined };
 }
 
+/** Whom an operator wants, by their address. */
+export interface Invitee {
+  email: string;
+  /** What a new account is called, instead of what stands before the `@`. */
+  username?: string | undefined;
+  /** The name of a new account. */
+  name?: string | undefined;
+  /** Groups by their names, which they are put into, new or not. */
+  groups?: readonly string[] | undefined;
+  link?: boolean | undefined;
+}
+
+/**
+ * Invites whoever has this address: an account is made if there is none. Given again before they have come it makes another link of the
+ * same account. Nothing is changed of who can sign in. @throws WriteError
+ */
+export async function inviteAddress(
+  trx: Trx,
+  deps: Pick<Deps, 'config' | 'random' | 'secrets'>,
+  { email, username, name, groups: wanted = [], link = false }: Invitee,
+  by: Actor,
+  now: Date,
+): Promise<Invitation & { user: users.User; created: boolean }> {
+  if (!isAddress(email)) throw invalid('email is not an e-mail address');
+  // Of two at once for one address the other finds the account that the first made.
+  await users.holdName(trx, email);
+  const present = await users.findByName(trx, email);
+  const account = {
+    username: username ?? (await freeUsername(trx, deps, email)),
+    email,
+    ...(name !== undefined && { claims: { name } }),
+  };
+  const user = present ?? (await insertAccount(trx, deps, account, undefined, by, now));
+  const made = (await invite(trx, deps, { sub: user.sub, link }, by, now))!;
+  if (made.invited) await joinGroups(trx, user.sub, [...new Set(wanted)], by, now);
+  return { ...made, user, created: !present };
+}
+
+/** What stands before the `@`, with something behind it where another has that name, or it speaks for the service. */
+async function freeUsername(trx: Trx, { random }: Pick<Deps, 'random'>, email: string): Promise<string> {
+  const word = email.split('@')[0] ?? '';
+  const isFree = !isReservedName(word) && !(await users.findByName(trx, word));
+  return isFree ? word : `${word}-${random(4).toString('hex')}`;
+}
+
+/** @throws WriteError for a group that there is not */
+async function joinGroups(trx: Trx, sub: string, names: readonly string[], by: Actor, now: Date): Promise<void> {
+  if (names.length === 0) return;
+  const found = await groups.findNamed(trx, names);
+  const missing = names.find((name) => !found.some((group) => group.name === name));
+  if (missing !== undefined) throw unknownName('groups', `there is no group ${missing}`);
+  for (const { group_id } of found) await addMembers(trx, group_id, [sub], by, now);
+}
+
 // By themselves: a mail to their address is no more than the invitation is.
-const hasWayIn = async (db: Db | Trx, sub: string): Promise<boolean> =>
-  (await users.passwordChangedAt(db, sub)) !== undefined ||
+const hasWayIn = async (db: Db | Trx, sub: string, now: Date): Promise<boolean> =>
+  (await hasPassword(db, sub, now)) ||
   (await passkeys.countOf(db, sub)) > 0 ||
   (await upstreamLinks.ofPerson(db, sub)).some(({ works }) => works);
+
+/** One that still opens the account: not one that was drawn, and has ended. */
+async function hasPassword(db: Db | Trx, sub: string, now: Date): Promise<boolean> {
+  const age = await users.passwordAge(db, sub);
+  return age !== undefined && (!age.drawn || endOfDrawn(age.changed_at) > now);
+}
+
+/** Until when somebody is invited, who has not come yet. */
+export async function invitedUntil(db: Db | Trx, user: users.User, now: Date): Promise<Date | undefined> {
+  const link = await links.lastOf(db, user.sub, PURPOSE, now);
+  return link && isStill(user, link.email) && !(await hasWayIn(db, user.sub, now)) ? link.expires_at : undefined;
+}
 
 // A link counts for the address that it was sent to.
 const isStill = (user: users.User, email: string | null): boolean => user.disabled_at === null && user.email === email;
@@ -81,7 +152,7 @@ export async function openInvitation(
 ): Promise<users.User | undefined> {
   const link = await openLink(db, PURPOSE, token, now);
   const user = link?.sub ? await users.find(db, link.sub) : undefined;
-  return user && isStill(user, link?.email ?? null) && !(await hasWayIn(db, user.sub)) ? user : undefined;
+  return user && isStill(user, link?.email ?? null) && !(await hasWayIn(db, user.sub, now)) ? user : undefined;
 }
 
 /** How an invitation is accepted: by a first password, or by a passkey that was made on its page, in this browser. */
@@ -131,7 +202,7 @@ export async function acceptInvitation(
   // With a refusal of the passkey nothing stands, and the link stays good.
   return transactOrNothing(deps.db, async (trx) => {
     const user = await users.findLocked(trx, before.sub);
-    if (!user || !isStill(user, before.email) || (await hasWayIn(trx, user.sub))) return 'over';
+    if (!user || !isStill(user, before.email) || (await hasWayIn(trx, user.sub, now))) return 'over';
     const link = await useLink(trx, PURPOSE, token, now);
     if (link?.sub !== user.sub) return 'over';
     await removeUnproven(trx, deps, user, by, now);

@@ -25,6 +25,7 @@ const EXAMPLES: ReadonlyArray<readonly [method: 'POST' | 'PUT', path: string, bo
   ['PUT', '/settings/theme', { name: 'Example', color: '#0b5d3b', color_dark: '#7fd6ae' }],
   ['POST', '/users', { username: 'grace', email: 'grace@example.test', claims: { name: 'Grace' } }],
   ['POST', '/user-imports', { people: [{ username: 'imported' }] }],
+  ['POST', '/invitations', { email: 'invited@example.test', groups: [], link: true }],
   ['POST', '/groups', { name: 'staff' }],
   ['PUT', '/groups/{group_id}/members/{sub}', {}],
   ['POST', '/roles', { name: 'editor' }],

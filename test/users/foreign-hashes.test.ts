@@ -4,7 +4,7 @@ import argon2 from 'argon2';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { random } from '../../src/platform/random.ts';
-import { isOutdated } from '../../src/users/factors/argon2.ts';
+import { DECOY, isOutdated, loadArgon2 } from '../../src/users/factors/argon2.ts';
 import { readForeignHash } from '../../src/users/factors/foreign/index.ts';
 import type { Given } from '../../src/users/factors/foreign/scheme.ts';
 import { createPasswordHasher } from '../../src/users/factors/password.ts';
@@ -177,6 +177,22 @@ const imported = async (given: Given): Promise<users.User> => {
   await users.setPassword(at.deps.db, user.sub, phc, at.clock.now());
   return user;
 };
+
+test('ASVS 6.3.8: beside a hash from elsewhere the decoy is compared, too, be the password right or wrong', async () => {
+  const engine = await loadArgon2();
+  const compared: string[] = [];
+  const counting = createPasswordHasher(undefined, async () => ({
+    ...engine,
+    verify(phc, text) {
+      compared.push(phc);
+      return engine.verify(phc, text);
+    },
+  }));
+  const phc = readForeignHash('$2a$06$m0CrhHm10qJ3lXRY.5zDGO3rS2KdeeWLuGmsfGlMfOxih58VYVfxe');
+  for (const text of ['a', 'wrong']) expect(await counting.verify(phc.phc, text)).toBe(text === 'a');
+  expect(await counting.verify(null, 'wrong')).toBe(false);
+  expect(compared).toEqual([DECOY, DECOY, DECOY]);
+});
 
 test('whoever signs in by a hash from elsewhere is hashed anew, and nothing is changed by a wrong password', async () => {
   for (const [given, password] of [

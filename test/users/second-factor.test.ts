@@ -1,6 +1,7 @@
 /** Second factors under attack, and as people keep them: races, guesses, forged secrets, what ends and who is told. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { demoApi } from '../../src/dev/demo-api.ts';
+import { labelOf as mailLabel } from '../../src/mail/outbox.ts';
 import { createSecrets } from '../../src/keys/secrets.ts';
 import { random } from '../../src/platform/random.ts';
 import { countLostTotps, resealTotps } from '../../src/users/enrolment.ts';
@@ -18,6 +19,7 @@ import {
   type AClient,
 } from '../support/fixtures.ts';
 import { answerTo, follow, open, submit, titleOf } from '../support/pages.ts';
+import { anOperator } from '../support/operator.ts';
 import { aUserWithTotp, codeOf, codesOn, recoveryCodeOf, setupForm, withTotp } from '../support/second-factor.ts';
 
 let at: TestApp;
@@ -104,6 +106,19 @@ test('a step of one interaction is not finished by the form of another, or of an
   // Nothing was used up by it; both tabs go on after one code.
   expect((await submit(browser, one, { otp })).statusCode).toBe(303);
   expect(answerTo(client, (await follow(browser, await browser.get(two.url))).response)).toHaveProperty('code');
+});
+
+test.each([
+  ['an authenticator app', 'totp', 'authenticator_removed'],
+  ['recovery codes', 'recovery_codes', 'recovery_codes_removed'],
+])('an operator who takes %s away from somebody has them told', async (_what, factor, notice) => {
+  const { user } = await aUserWithTotp(at);
+  const operator = await anOperator(at);
+  const answer = await operator.send('DELETE', `/users/${user.sub}/credentials/${factor}`);
+  expect([answer.statusCode, await eventsOf(user.sub)]).toEqual([204, expect.arrayContaining(['factor_removed'])]);
+  const [mail, ...more] = await at.deps.db.selectFrom('mails').selectAll().where('sub', '=', user.sub).execute();
+  const said = at.deps.secrets.open(mail!.sealed!, mailLabel(mail!.mail_id)).toString();
+  expect([JSON.parse(said), more]).toMatchObject([{ notice }, []]);
 });
 
 test('nobody sets up the secret of somebody else: it is sealed for one session, and for ten minutes', async () => {

@@ -1,10 +1,8 @@
 /** Mail to people about their accounts: invitations, and the verification of an address. */
 import { Option } from 'commander';
-import { orUndefined } from '../api.ts';
 import type { Leaf } from '../command.ts';
 import { Failure, usage } from '../failure.ts';
 import { record } from '../output.ts';
-import { findGroup } from './groups.ts';
 import { findUser } from './users.ts';
 
 export const sendVerification: Leaf = {
@@ -26,7 +24,7 @@ export const invite: Leaf<{ email?: string; username?: string; name?: string; gr
     new Option('--email <address>', 'whom to invite').makeOptionMandatory(),
     new Option('--username <name>', 'what a new account is called, instead of what stands before the @'),
     new Option('--name <name>', 'the name of a new account'),
-    new Option('--groups <names>', 'groups that a new account is put into, separated by commas'),
+    new Option('--groups <names>', 'groups that they are put into, separated by commas'),
     new Option('--link', 'show the link, once, to hand it on'),
   ],
   explanation:
@@ -38,27 +36,11 @@ export const invite: Leaf<{ email?: string; username?: string; name?: string; gr
   async run({ api }, { options: { email = '', username, name, groups, link = false } }) {
     if (!email.includes('@')) throw usage('--email is no address');
     return api(async (to) => {
-      const present = await orUndefined(findUser(to, email));
-      const user =
-        present ??
-        (await to.call('POST /users', {
-          body: {
-            username: username ?? email.split('@')[0]!,
-            email,
-            ...(name !== undefined && { claims: { name } }),
-          },
-        }));
-      const { sub } = user;
-      const wanted = present ? [] : (groups ?? '').split(',').filter((group) => group !== '');
-      for (const name of wanted) {
-        const { group_id } = await findGroup(to, name.trim());
-        await to.call('POST /groups/{group_id}/members/add', { ids: { group_id }, body: { subs: [sub] } });
-      }
-      const made = await to.call('POST /users/{sub}/invite', { ids: { sub }, body: { link } });
+      const wanted = groups?.split(',').flatMap((group) => (group.trim() === '' ? [] : [group.trim()]));
+      const made = await to.call('POST /invitations', { body: { email, username, name, groups: wanted, link } });
       if (!made.invited) throw new Failure('conflict', `${email} can sign in already`);
-      const json = { sub, username: user.username, email: user.email, ...made };
       const notes = made.url === undefined ? [] : ['The link is shown this once: only its hash is kept.'];
-      return { json, ids: [made.url ?? sub], text: record(json, ['sub']), notes };
+      return { json: made, ids: [made.url ?? made.sub], text: record(made, ['sub']), notes };
     });
   },
 };

@@ -96,7 +96,12 @@ const get: Leaf = {
   summary: 'show an account',
   argument: '<user>',
   examples: ['users get ada', 'users get ada@example.com --json'],
-  run: ({ api }, { argument }) => api(async (to) => answerOf(await findUser(to, argument))),
+  run: ({ api }, { argument }) =>
+    api(async (to) => {
+      const { sub } = await findUser(to, argument);
+      // A list does not say who is invited.
+      return answerOf(await to.call('GET /users/{sub}', { ids: { sub } }));
+    }),
 };
 
 const update: Leaf<AccountOptions> = {

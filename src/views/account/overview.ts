@@ -10,7 +10,13 @@ import { accountPage, waysOn, type AccountFrame } from './frame.ts';
 
 export type OverviewPageProps = {
   frame: AccountFrame;
-  person: { name: string; username: string; email?: string | undefined; email_verified?: boolean | undefined };
+  /** Without a username where that was drawn, and nobody types it. */
+  person: {
+    name: string;
+    username?: string | undefined;
+    email?: string | undefined;
+    email_verified?: boolean | undefined;
+  };
   sub: string;
   /** A string as `Date.parse` reads it. */
   signed_in_at: Date | string;
@@ -33,8 +39,11 @@ export function overviewPage(props: OverviewPageProps): Html {
     body: html`${who({ name: person.name, email: person.email })}
       <section>
         <dl>
-          <dt>${t.username}</dt>
-          <dd>${plain(person.username)}</dd>
+          ${
+            person.username !== undefined &&
+            html`<dt>${t.username}</dt>
+              <dd>${plain(person.username)}</dd>`
+          }
           ${
             person.email !== undefined &&
             html`<dt>${t.email}</dt>

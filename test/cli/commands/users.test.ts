@@ -36,6 +36,7 @@ test('create prints the account with its sub, and takes the password from standa
     claims,
     disabled: false,
     erase_after: null,
+    invited_until: null,
     created_at: expect.stringMatching(/^\d{4}-.*Z$/),
     updated_at: expect.any(String),
   });
@@ -152,4 +153,14 @@ test('invite makes an account and a link; send-verification sends one; mail list
 
   await postern(['users', 'set-password', 'ivy', '--password-stdin'], { stdin: PASSWORD });
   expect(await postern([...invite, '--link'])).toMatchObject({ code: 1, stderr: expect.stringContaining('already') });
+});
+
+test('invite makes the account, and again another link of the same one; get says until when', async () => {
+  const invite = () => postern(['users', 'invite', '--email', 'new@example.test', '--name', 'New', '--link', '--json']);
+  const [first, again] = [(await invite()).json(), (await invite()).json()];
+  expect(first).toMatchObject({ username: 'new', created: true, invited: true });
+  expect(again).toMatchObject({ sub: first['sub'], created: false, invited: true });
+  expect(again['url']).not.toBe(first['url']);
+  const shown = (await postern(['users', 'get', 'new', '--json'])).json();
+  expect(shown).toMatchObject({ claims: { name: 'New' }, invited_until: again['expires_at'] });
 });

@@ -109,6 +109,7 @@ describe('users', () => {
     expect(answer.statusCode, answer.body).toBe(201);
     expect(answer.json()).toEqual({
       erase_after: null,
+      invited_until: null,
       sub: expect.stringMatching(/^[\w-]{22}$/),
       username: 'Grace',
       email: 'grace@example.test',

@@ -12,6 +12,8 @@ let client: AClient;
 let browser: TestBrowser;
 let skipping: AClient;
 let stranger: TestBrowser;
+/** Of somebody whose password was drawn for them. */
+let drawn: TestBrowser;
 const pages = new Map<string, LightMyRequestResponse>();
 const page = (walked: Promise<At>): Promise<LightMyRequestResponse> => walked.then(({ response }) => response);
 
@@ -36,6 +38,7 @@ const ways: Readonly<Record<string, () => Promise<LightMyRequestResponse>>> = {
   'account: authenticator': () => browser.get('/account/authenticator'),
   'account: recovery codes': () => browser.get('/account/recovery-codes'),
   'second factor': () => page(open(browser, client, { acr_values: '2' })),
+  'own password': () => page(open(drawn, client)),
   'account email': () => browser.get('/account/email'),
   'account applications': () => browser.get('/account/applications'),
   'account profile': () => browser.get('/account/profile'),
@@ -60,6 +63,14 @@ beforeAll(async () => {
   skipping = await aClient(at, { skip_consent: true });
   stranger = new TestBrowser(at);
   browser = await signIn(at, await aUser(at));
+  const given = await aUser(at);
+  const changed_at = at.clock.now();
+  await at.deps.db
+    .updateTable('password_credentials')
+    .set({ changed_at, drawn_at: changed_at })
+    .where('sub', '=', given.sub)
+    .execute();
+  drawn = await signIn(at, given);
   at.clock.advance(2);
   for (const [name, way] of Object.entries(ways)) pages.set(name, await way());
 });

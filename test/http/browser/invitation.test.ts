@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const anInvitee = () => aUser(at, { password: undefined, email_verified: false });
 /** By an operator who signed in just now: the clock is moved by days. */
-const send = async (method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>
+const send = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>
   (await anOperator(at)).send(method, path, body);
 const invite = (sub: string, body: unknown = {}) => send('POST', `/users/${sub}/invite`, body);
 const canSignIn = async (username: string, password = PASSWORD): Promise<boolean> =>
@@ -150,6 +150,58 @@ test.each([
   expect((await browser.get(url)).statusCode).toBe(400);
   expect((await proceed(browser, page, { 'new-password': PASSWORD })).response.statusCode).toBe(400);
   expect(await canSignIn(user.username)).toBe(false);
+});
+
+test('by address it is one operation: of two at once one makes the account, and again it is another link until they have come', async () => {
+  const by = await anOperator(at);
+  await by.send('POST', '/groups', { name: 'invited' });
+  const wanted = { email: 'Admin@invited.example', name: 'Grace Hopper', groups: ['invited'], link: true };
+  type Made = Record<'sub' | 'username' | 'url' | 'expires_at', string> & { created: boolean };
+  const both = [by, await anOperator(other)];
+  const answers = await Promise.all(both.map((each) => each.send('POST', '/invitations', wanted)));
+  expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([201]));
+  const made = answers.map((answer) => answer.json<Made>());
+  expect(made.filter(({ created }) => created)).toHaveLength(1);
+  const { sub, username } = made[0]!;
+  expect(new Set(made.map((each) => `${each.sub} ${each.username}`)).size).toBe(1);
+  // Nobody is called admin by having a mailbox of that name.
+  expect(username).toMatch(/^Admin-[0-9a-f]{8}$/);
+  at.clock.advance(60);
+  const again = (await by.send('POST', '/invitations', { email: 'admin@invited.example', link: true })).json<Made>();
+  expect(again).toMatchObject({ sub, username, created: false, invited: true, mailed: true });
+  const until = { invited_until: again.expires_at };
+  expect((await by.send('GET', `/users/${sub}`)).json()).toMatchObject({ claims: { name: 'Grace Hopper' }, ...until });
+  expect((await by.send('GET', `/groups?sub=${sub}`)).json()).toMatchObject({ items: [{ name: 'invited' }] });
+
+  const refused = async (body: object, scope?: string[]) =>
+    (await (await anOperator(at, scope)).send('POST', '/invitations', body)).statusCode;
+  expect(await refused({ ...wanted, groups: ['nobody-made-it'] })).toBe(400);
+  expect(await refused({ ...wanted, email: username })).toBe(400);
+  expect(await refused(wanted, ['users:write'])).toBe(403);
+  expect(await refused({ email: wanted.email }, ['users:write'])).toBe(201);
+
+  const { url } = (await by.send('POST', '/invitations', wanted)).json<Made>();
+  const browser = new TestBrowser(at);
+  await proceed(browser, { url, response: await browser.get(url) }, { 'new-password': PASSWORD });
+  expect((await by.send('GET', `/users/${sub}`)).json()).toMatchObject({ email_verified: true, invited_until: null });
+  const come = await by.send('POST', '/invitations', { ...wanted, groups: ['nobody-made-it'] });
+  expect(come.json()).toMatchObject({ sub, created: false, invited: false, mailed: false });
+});
+
+test('whose drawn password has ended can be invited, and no invitation of before comes to life by that', async () => {
+  const user = await anInvitee();
+  const { url } = (await invite(user.sub, { link: true })).json<{ url: string }>();
+  const drawn = (await send('POST', `/users/${user.sub}/set-password`, {})).json<{ expires_at: string }>();
+  const password = `/users/${user.sub}/credentials/password`;
+  expect((await send('GET', password)).json()).toMatchObject({ expires_at: drawn.expires_at });
+  expect((await invite(user.sub)).json()).toMatchObject({ invited: false });
+  at.clock.advance(3 * 86_400);
+  const browser = new TestBrowser(at);
+  expect((await browser.get(url)).statusCode).toBe(400);
+  const anew = (await invite(user.sub, { link: true })).json<{ url: string }>();
+  await proceed(browser, { url: anew.url, response: await browser.get(anew.url) }, { 'new-password': PASSWORD });
+  expect(await canSignIn(user.username)).toBe(true);
+  expect((await send('GET', password)).json()).not.toHaveProperty('expires_at');
 });
 
 test('without mail the link has to be asked for', async () => {

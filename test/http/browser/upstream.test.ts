@@ -98,6 +98,17 @@ test('a request goes over the provider and back to its client, for an account th
   expect(link).toMatchObject({ sealed_tokens: null, name: claims.email });
 });
 
+test('nobody who is called admin elsewhere is called that here, and their account shows their address instead', async () => {
+  const claims = somebody({ preferred_username: 'Admin' });
+  const browser = new TestBrowser(at);
+  await signInWith(browser, 'work', { claims });
+  const [link] = await linksOf(claims.sub);
+  const user = await at.deps.db.selectFrom('users').selectAll().where('sub', '=', link!.sub).executeTakeFirstOrThrow();
+  expect(user.username).toMatch(/^person-[0-9a-f]{8}$/);
+  const { body } = await browser.get('/account');
+  expect([body.includes(claims.email), body.includes(user.username)]).toEqual([true, false]);
+});
+
 test('whoever was here before signs in to the same account, by sub and whatever the address says now', async () => {
   const claims = somebody();
   await signInWith(new TestBrowser(at), 'work', { claims });
