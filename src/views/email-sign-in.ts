@@ -1,6 +1,7 @@
 /** Sign-in by mail: where the address is typed, and where the link of the mail leads. The page between is that of mail-code.ts. */
 import { clientName, type ClientView } from './client.ts';
-import { hidden, problemAt, problemAttributes, problemSummary, titled } from './form.ts';
+import { emailField } from './sign-up.ts';
+import { hidden, problemSummary, titled } from './form.ts';
 import { html, type Html } from './html.ts';
 import { page, type Frame } from './layout.ts';
 import { emailSignInSentences } from './sentences/email-sign-in.ts';
@@ -35,21 +36,7 @@ export function emailSignInPage({ frame, action, form_token, client, email, ...p
     body: html`
       ${problemSummary(frame, problem, 'email')}
       <form method="post" action="${action}">
-        ${hidden({ form_token })}
-        <div class="field">
-          <label for="email">${signUpSentences(frame.lang).email}</label>
-          ${problemAt(problem, 'email')}
-          <input
-            id="email"
-            name="email"
-            type="email"
-            value="${email}"
-            autocomplete="email"
-            spellcheck="false"
-            maxlength="320"
-            required${problemAttributes(problem, 'email')}${problem === undefined && html` autofocus`}
-          />
-        </div>
+        ${hidden({ form_token })} ${emailField(frame, { email, problem, autofocus: problem === undefined })}
         <div class="actions">
           <button class="button strong" id="email-submit">${t.submit}</button>
           <a class="button quiet" id="email-back" href="${props.login_url}">${recoverySentences(frame.lang).back}</a>

@@ -19,7 +19,10 @@ export const problemSummary = ({ lang }: Frame, problem: string | undefined, fie
 
 /** In development, where the mail that a page speaks of can be read. */
 export const devMail = (mail_url: string | undefined): Html | false =>
-  mail_url !== undefined && html`<p class="small beyond"><a id="dev-mail" href="${mail_url}">/dev/mail</a></p>`;
+  mail_url !== undefined &&
+  html`<p class="small beyond">
+    <a id="dev-mail" href="${mail_url}"><code>/dev/mail</code></a>
+  </p>`;
 
 /** Below the form: what to tell those who run the server, who can look it up (`postern explain`). */
 export const problemDetails = ({ lang }: Frame, request_id: string | undefined): Html | false =>

@@ -55,7 +55,7 @@ export function invitationPage(props: InvitationPageProps): Html {
       <section>
         <h2>${t.instead}</h2>
         <p class="small muted">${t.instead_lead}</p>
-        ${passkeyCreation({ frame, action, form_token, options }, { named: false })}
+        ${passkeyCreation({ frame, action, form_token, options }, { other: true })}
       </section>
       ${problemDetails(frame, props.request_id)}
     `,

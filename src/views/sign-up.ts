@@ -43,20 +43,7 @@ export function signUpPage(props: SignUpPageProps): Html {
       ${problemSummary(frame, problem, field)}
       <form method="post" action="${action}">
         ${hidden({ form_token })}
-        <div class="field">
-          <label for="email">${t.email}</label>
-          ${problemAt(about('email'), 'email')}
-          <input
-            id="email"
-            name="email"
-            type="email"
-            value="${email}"
-            autocomplete="email"
-            spellcheck="false"
-            maxlength="320"
-            required${problemAttributes(about('email'), 'email')}${problem === undefined && html` autofocus`}
-          />
-        </div>
+        ${emailField(frame, { email, problem: about('email'), autofocus: problem === undefined })}
         <div class="field">
           <label for="name">${t.name}</label>
           ${problemAt(about('name'), 'name')}
@@ -100,3 +87,23 @@ function problemOf({ frame, problem }: SignUpPageProps): { field: string; proble
       return { field: 'new-password', problem: refusalOf(frame.lang, problem) };
   }
 }
+
+/** Where an address is typed. */
+export const emailField = (
+  { lang }: Frame,
+  { email, problem, autofocus }: { email: string; problem: string | undefined; autofocus: boolean },
+): Html =>
+  html`<div class="field">
+    <label for="email">${signUpSentences(lang).email}</label>
+    ${problemAt(problem, 'email')}
+    <input
+      id="email"
+      name="email"
+      type="email"
+      value="${email}"
+      autocomplete="email"
+      spellcheck="false"
+      maxlength="320"
+      required${problemAttributes(problem, 'email')}${autofocus && html` autofocus`}
+    />
+  </div>`;

@@ -10,9 +10,9 @@ import { deviceSentences } from '../../views/sentences/device.ts';
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
-import { formOf, queryOf, requesterOf, requireForm, route } from '../request.ts';
+import { queryOf, requesterOf, route } from '../request.ts';
 import { browserOf, hashOf, interactionPath, urlOf, type Context } from './context.ts';
-import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { formFromHere, formToken, requireFormToken, type Binding } from './forgery.ts';
 
 const bindingOf = (browser: string): Binding => ['device', browser, ''];
 
@@ -40,9 +40,7 @@ export function device(app: FastifyInstance, context: Context): void {
     GET: (request, reply) =>
       show(reply, browserOf(context, request, reply), textOf(queryOf(request), 'user_code') ?? ''),
     async POST(request, reply) {
-      requireForm(request);
-      const form = formOf(request);
-      requireSameOrigin(deps, request);
+      const form = formFromHere(deps, request);
       const browser = browserOf(context, request, reply);
       requireFormToken(deps, textOf(form, 'form_token'), bindingOf(browser));
       const typed = textOf(form, 'user_code') ?? '';

@@ -15,10 +15,10 @@ import { linkOverPage } from '../../views/recovery.ts';
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
-import { formOf, requesterOf, requireForm, route } from '../request.ts';
+import { requesterOf, route } from '../request.ts';
 import { browserOf, urlOf, type Context } from './context.ts';
 import { sessionsOf } from './signed-in.ts';
-import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { formFromHere, formToken, requireFormToken, type Binding } from './forgery.ts';
 
 type Used = Promise<'done' | 'over'>;
 
@@ -103,9 +103,7 @@ function emailLink(app: FastifyInstance, context: Context, link: EmailLink): voi
       return sendPage(context, reply, (frame) => emailLinkPage({ frame, ...props }));
     },
     async POST(request, reply) {
-      requireForm(request);
-      const form = formOf(request);
-      requireSameOrigin(deps, request);
+      const form = formFromHere(deps, request);
       const { token } = request.params as { token: string };
       requireFormToken(deps, textOf(form, 'form_token'), binding(token, browserOf(context, request, reply)));
       const now = deps.clock();

@@ -17,11 +17,11 @@ import { languageOf } from '../language.ts';
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
-import { formOf, queryOf, requesterOf, requireForm, route } from '../request.ts';
+import { queryOf, requesterOf, route } from '../request.ts';
 import { accountUrl } from './account/person.ts';
 import { clientView } from './client-view.ts';
 import { browserOf, devMailUrl, hashOf, interactionPath, urlOf, type Context } from './context.ts';
-import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { formFromHere, formToken, requireFormToken, type Binding } from './forgery.ts';
 import { stepDoor, stepForm, SWITCH, type OpenedPage } from './interaction.ts';
 import { sessionsOf } from './signed-in.ts';
 import { begin, orThrottled } from './sign-up.ts';
@@ -78,9 +78,7 @@ export function emailSignIn(app: FastifyInstance, context: Context): void {
     options,
     GET: async (request, reply) => show(context, request, reply, await placeOf(request, reply)),
     async POST(request, reply) {
-      requireForm(request);
-      const form = formOf(request);
-      requireSameOrigin(deps, request);
+      const form = formFromHere(deps, request);
       const place = await placeOf(request, reply);
       requireFormToken(deps, textOf(form, 'form_token'), bindingOf(place.browser));
       const sub = await take(context, request, reply, place, form);
@@ -218,9 +216,7 @@ function linkDoor(app: FastifyInstance, context: Context, options: ReturnType<ty
       return sendPage(context, reply, (frame) => signInLinkPage({ frame, action, form_token, here: opened.here }));
     },
     async POST(request, reply) {
-      requireForm(request);
-      const form = formOf(request);
-      requireSameOrigin(deps, request);
+      const form = formFromHere(deps, request);
       const token = tokenOf(request);
       const browser = browserOf(context, request, reply);
       requireFormToken(deps, textOf(form, 'form_token'), bindingOf(token, browser));

@@ -2,6 +2,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { OAuthError } from '../../protocol/error.ts';
+import type { Parameters } from '../../protocol/parameters.ts';
+import { formOf, requireForm } from '../request.ts';
 
 /** The refusal of a form that came from another site, or from a page that is out of date. */
 export class ForgedForm extends OAuthError {
@@ -42,6 +44,14 @@ export function requireSameOrigin({ config }: Pick<Needs, 'config'>, { headers }
       `the form came from ${headers.origin ?? headers['sec-fetch-site']}, not from ${config.ISSUER}`,
     );
   }
+}
+
+/** The form of a request, where a page of ours sent it. Whose page it was, `requireFormToken` says. @throws ForgedForm */
+export function formFromHere(deps: Pick<Needs, 'config'>, request: FastifyRequest): Parameters {
+  requireForm(request);
+  const form = formOf(request);
+  requireSameOrigin(deps, request);
+  return form;
 }
 
 function isSameOrigin(issuer: string, { origin, 'sec-fetch-site': site }: FastifyRequest['headers']): boolean {

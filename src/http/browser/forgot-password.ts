@@ -20,9 +20,9 @@ import { languageOf } from '../language.ts';
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
-import { formOf, queryOf, requesterOf, requireForm, route } from '../request.ts';
+import { queryOf, requesterOf, route } from '../request.ts';
 import { browserOf, devMailUrl, interactionPath, urlOf, type Context } from './context.ts';
-import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { formFromHere, formToken, requireFormToken, type Binding } from './forgery.ts';
 
 /** Most characters that are taken for a name. */
 const LONGEST_NAME = 320;
@@ -61,9 +61,7 @@ export function forgotPassword(app: FastifyInstance, context: Context): void {
       return sendPage(context, reply, (frame) => forgotSentPage({ frame, ...props }));
     },
     async POST(request, reply) {
-      requireForm(request);
-      const form = formOf(request);
-      requireSameOrigin(deps, request);
+      const form = formFromHere(deps, request);
       requireFormToken(deps, textOf(form, 'form_token'), binding(browserOf(context, request, reply)));
       const username = (textOf(form, 'username') ?? '').trim();
       const interaction = interactionIn(form);
@@ -132,9 +130,7 @@ function resetDoors(app: FastifyInstance, context: Context, options: ReturnType<
     options,
     GET: (request, reply) => show(request, reply, { interaction: interactionIn(queryOf(request)) }),
     async POST(request, reply) {
-      requireForm(request);
-      const form = formOf(request);
-      requireSameOrigin(deps, request);
+      const form = formFromHere(deps, request);
       const token = tokenOf(request);
       requireFormToken(deps, textOf(form, 'form_token'), binding(token, browserOf(context, request, reply)));
       const interaction = interactionIn(form);

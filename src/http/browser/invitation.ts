@@ -10,10 +10,10 @@ import { codesPage } from '../../views/recovery-codes.ts';
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
-import { formOf, requesterOf, requireForm, route } from '../request.ts';
+import { requesterOf, route } from '../request.ts';
 import { accountUrl } from './account/person.ts';
 import { browserOf, urlOf, type Context } from './context.ts';
-import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { formFromHere, formToken, requireFormToken, type Binding } from './forgery.ts';
 import { codesFile } from './recovery-codes.ts';
 import { sessionsOf } from './signed-in.ts';
 import { begin } from './sign-up.ts';
@@ -58,9 +58,7 @@ export function invitation(app: FastifyInstance, context: Context): void {
     options: limited(app, deps.config, 'LOGIN_RATE_LIMIT'),
     GET: (request, reply) => show(request, reply),
     async POST(request, reply) {
-      requireForm(request);
-      const form = formOf(request);
-      requireSameOrigin(deps, request);
+      const form = formFromHere(deps, request);
       const token = tokenOf(request);
       const browser = browserOf(context, request, reply);
       requireFormToken(deps, textOf(form, 'form_token'), bindingOf(token, browser));

@@ -5,9 +5,9 @@ import { pages } from '../../protocol/endpoint.ts';
 import { invalidRequest } from '../../protocol/error.ts';
 import { textOf } from '../../protocol/parameters.ts';
 import { readReturn, UI_LOCALES, writeChosen } from '../language.ts';
-import { formOf, requireForm, route } from '../request.ts';
+import { route } from '../request.ts';
 import type { Context } from './context.ts';
-import { requireSameOrigin } from './forgery.ts';
+import { formFromHere } from './forgery.ts';
 
 /** A browser remembers the choice for a year. */
 const LANGUAGE_TTL = 31_536_000;
@@ -16,9 +16,7 @@ export function language(app: FastifyInstance, { deps, cookies }: Context): void
   route(app, pages.language, {
     // Not a GET: what opens links ahead of people would change their language.
     POST(request, reply) {
-      requireForm(request);
-      const form = formOf(request);
-      requireSameOrigin(deps, request);
+      const form = formFromHere(deps, request);
       const chosen = textOf(form, 'language');
       if (!isLanguage(chosen)) throw invalidRequest('there is no such language here', { check: 'parameter' });
       cookies.set(reply, 'language', writeChosen({ language: chosen, at: deps.clock() }), LANGUAGE_TTL);

@@ -22,11 +22,11 @@ import { secondFactorPage, type SecondFactorPageProps, type SecondFactorProblem 
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
-import { formOf, requesterOf, requireForm, route } from '../request.ts';
+import { requesterOf, route } from '../request.ts';
 import { accountUrl, destinationOf, loginFor, secondFactorFor } from './account/person.ts';
 import { clientView } from './client-view.ts';
 import { browserOf, interactionPath, urlOf, type Context } from './context.ts';
-import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { formFromHere, formToken, requireFormToken, type Binding } from './forgery.ts';
 import { PageError, words } from './error-page.ts';
 import { stepDoor, stepForm, switchUrl, type OpenedPage } from './interaction.ts';
 import { passkeysAsked } from './passkey.ts';
@@ -147,9 +147,7 @@ function ownStep(app: FastifyInstance, context: Context, options: RouteShorthand
       return reply;
     },
     async POST(request, reply) {
-      requireForm(request);
-      const form = formOf(request);
-      requireSameOrigin(deps, request);
+      const form = formFromHere(deps, request);
       const place = await placeOf(request, reply);
       if (!place) return reply;
       requireFormToken(deps, textOf(form, 'form_token'), bindingOf(place.browser, place.session));

@@ -19,11 +19,11 @@ import { languageOf } from '../language.ts';
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
-import { formOf, queryOf, requesterOf, requireForm, route } from '../request.ts';
+import { queryOf, requesterOf, route } from '../request.ts';
 import { accountUrl } from './account/person.ts';
 import { clientView } from './client-view.ts';
 import { browserOf, devMailUrl, hashOf, interactionPath, urlOf, type Context } from './context.ts';
-import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { formFromHere, formToken, requireFormToken, type Binding } from './forgery.ts';
 import { stepDoor, stepForm, SWITCH, type OpenedPage } from './interaction.ts';
 import { sessionsOf, setCookies } from './signed-in.ts';
 
@@ -106,9 +106,7 @@ function ownSignUp(app: FastifyInstance, context: Context, options: ReturnType<t
     options,
     GET: async (request, reply) => show(context, request, reply, await placeOf(request, reply)),
     async POST(request, reply) {
-      requireForm(request);
-      const form = formOf(request);
-      requireSameOrigin(deps, request);
+      const form = formFromHere(deps, request);
       const place = await placeOf(request, reply);
       requireFormToken(deps, textOf(form, 'form_token'), bindingOf(place.browser));
       const begun = await take(context, request, reply, place, form);

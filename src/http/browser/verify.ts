@@ -12,10 +12,10 @@ import { confirmAddressPage, mailNotePage, type ConfirmAddressPageProps } from '
 import { sendPage } from '../page.ts';
 import { limited } from '../rate-limit.ts';
 import { noted } from '../refusal.ts';
-import { formOf, requesterOf, requireForm, route } from '../request.ts';
+import { requesterOf, route } from '../request.ts';
 import { accountUrl } from './account/person.ts';
 import { browserOf, hashOf, interactionPath, urlOf, type Context } from './context.ts';
-import { formToken, requireFormToken, requireSameOrigin, type Binding } from './forgery.ts';
+import { formFromHere, formToken, requireFormToken, type Binding } from './forgery.ts';
 import { sessionsOf } from './signed-in.ts';
 import { begin } from './sign-up.ts';
 
@@ -81,9 +81,7 @@ export function verify(app: FastifyInstance, context: Context): void {
       return show(reply, { token, browser, email, elsewhere, anew: !registration });
     },
     async POST(request, reply) {
-      requireForm(request);
-      const form = formOf(request);
-      requireSameOrigin(deps, request);
+      const form = formFromHere(deps, request);
       const token = tokenOf(request);
       const browser = browserOf(context, request, reply);
       requireFormToken(deps, textOf(form, 'form_token'), bindingOf(token, browser));

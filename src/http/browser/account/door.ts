@@ -8,9 +8,9 @@ import type { AccountFrame } from '../../../views/account/frame.ts';
 import type { Html } from '../../../views/html.ts';
 import { sendPage } from '../../page.ts';
 import { noted } from '../../refusal.ts';
-import { formOf, requireForm, route } from '../../request.ts';
+import { route } from '../../request.ts';
 import { urlOf, type Context } from '../context.ts';
-import { formToken, requireFormToken, requireSameOrigin, type Binding } from '../forgery.ts';
+import { formFromHere, formToken, requireFormToken, type Binding } from '../forgery.ts';
 import { accountUrl, loginFor, requirePerson, type SignedInPerson } from './person.ts';
 
 /** A visit to a page of the account: who it is, and the form that counts there. */
@@ -86,9 +86,7 @@ export function accountDoor(
     },
     ...(take && {
       async POST(request: FastifyRequest, reply: FastifyReply) {
-        requireForm(request);
-        const form = formOf(request);
-        requireSameOrigin(deps, request);
+        const form = formFromHere(deps, request);
         const person = await requirePerson(context, request, reply, {
           page: name,
           fresh: typeof fresh === 'function' ? fresh(form) : fresh !== undefined,
