@@ -153,6 +153,7 @@ async function giveCodes(
             resource: [],
             acr: '1',
             requested_claims: null,
+            authorization_details: null,
             sector: '',
             confidential: true,
             offline: true,

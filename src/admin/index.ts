@@ -6,6 +6,7 @@ import { describeApi } from './api/describe.ts';
 import { clients } from './clients.ts';
 import { clientSecrets } from './client-secrets.ts';
 import { auditEvents } from './audit-events.ts';
+import { authorizationTypes } from './authorization-types.ts';
 import { userConsents } from './consents.ts';
 import { userCredentials } from './credentials.ts';
 import { grants, userGrants } from './grants.ts';
@@ -61,6 +62,7 @@ export const collections = {
   'registration-tokens': registrationTokens,
   scopes,
   resources,
+  'authorization-types': authorizationTypes,
   'logout-notices': logoutNotices,
   mails,
   keys,

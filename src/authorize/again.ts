@@ -33,8 +33,12 @@ export async function checkAgain<Request extends InteractionRequest>(
     request.user_code === undefined ? targetOf(client, parameters) : request;
   try {
     requireSigned(deps, client, request);
-    const { scope, claims } = await runChecks({ deps, client, parameters, now }, endpoint, 'again');
-    return { ...request, scope, claims };
+    const { scope, claims, authorization_details } = await runChecks(
+      { deps, client, parameters, now },
+      endpoint,
+      'again',
+    );
+    return { ...request, scope, claims, authorization_details };
   } catch (error) {
     if (!(error instanceof OAuthError) || target.user_code !== undefined) throw error;
     return new RefusedAtTarget(target, error.explain({ client_id: client.client_id }), parameters);
@@ -83,7 +87,7 @@ function requireSigned(deps: Needs, client: Client, { signed }: InteractionReque
 
 /** The parameters of a stored request, as far as the rows that are run again read them. */
 function parametersOf(request: InteractionRequest): Parameters {
-  const { scope, resource, code_challenge, prompt, claims } = request;
+  const { scope, resource, code_challenge, prompt, claims, authorization_details } = request;
   return {
     ...(request.user_code === undefined && {
       response_type: 'code',
@@ -96,5 +100,6 @@ function parametersOf(request: InteractionRequest): Parameters {
     prompt: prompt.join(' '),
     ...(code_challenge !== undefined && { code_challenge, code_challenge_method: 'S256' }),
     ...(claims && { claims }),
+    ...(authorization_details && { authorization_details: JSON.stringify(authorization_details) }),
   } as unknown as Parameters;
 }

@@ -156,6 +156,7 @@ async function issueCode(
         resource: request.resource,
         acr: metContext(contexts, request.acr?.values ?? [], session.amr) ?? session.acr,
         requested_claims: request.claims ?? null,
+        authorization_details: request.authorization_details ?? null,
         offline: request.scope.includes(OFFLINE_ACCESS),
         sector: sectorOf(client),
         confidential: !isPublic(client),

@@ -3,6 +3,7 @@
  * it is run again. Each reads raw parameters and the client, and returns its part of the checked request.
  */
 import type { Deps } from '../deps.ts';
+import { requestedDetails } from '../clients/details.ts';
 import { lookUp } from '../languages/index.ts';
 import { readContexts, requestedAcr, valuesOf } from '../protocol/acr.ts';
 import {
@@ -72,6 +73,7 @@ export const checks = {
   dpop_jkt: { check: dpop_jkt, at: BY_BROWSER },
   scope: { check: scope, at: EVERYWHERE, again: true },
   resource: { check: resource, at: EVERYWHERE, again: true },
+  authorization_details: { check: authorization_details, at: EVERYWHERE, again: true },
   prompt: { check: prompt, at: BY_BROWSER },
   max_age: { check: max_age, at: BY_BROWSER },
   claims: { check: claims, at: BY_BROWSER, again: true },
@@ -233,6 +235,16 @@ async function resource({ parameters, deps }: CheckContext): Promise<Part> {
   const resource = resourceOf(parameters);
   requireRegistered(resource, await deps.directory.resources(), deps.config.ISSUER);
   return { resource };
+}
+
+// RFC 9396 §5. A member that JSON types comes as its text, out of a request object as well.
+async function authorization_details({ parameters, client, deps }: CheckContext): Promise<Part> {
+  const { authorization_details: sent } = parameters;
+  if (sent === undefined) return {};
+  const text = typeof sent === 'string' ? sent : JSON.stringify(sent);
+  return {
+    authorization_details: requestedDetails(text, client, await deps.directory.types(), resourceOf(parameters)),
+  };
 }
 
 function prompt({ get, deps }: CheckContext): Part {

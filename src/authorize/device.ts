@@ -53,7 +53,11 @@ export async function startDevice(
   parameters: Parameters,
   now: Date,
 ): Promise<DeviceAuthorization> {
-  const { scope, resource } = await runChecks({ deps, client, parameters, now }, 'device_authorization', 'sent');
+  const {
+    scope,
+    resource,
+    authorization_details = null,
+  } = await runChecks({ deps, client, parameters, now }, 'device_authorization', 'sent');
   const expires_at = secondsAfter(now, DEVICE_CODE_TTL);
   const bucket = bucketOf(secondsAfter(expires_at, await grantLife(deps, client, resource, DEVICE_CODE_TTL)));
   const { handle, ...key } = handleFrom(bucket, deps.random(32));
@@ -65,6 +69,7 @@ export async function startDevice(
       client_id: client.client_id,
       scope,
       resource,
+      authorization_details,
       poll_interval: INTERVAL,
       confidential: !isPublic(client),
       created_at: now,
@@ -124,7 +129,15 @@ export async function enterUserCode(
     lanes.map(({ key }) => key),
   );
   const { expires_at, client_id, scope, resource } = code;
-  const request: DeviceRequest = { client_id, user_code: showUserCode(letters), scope, resource, prompt: [] };
+  const authorization_details = code.authorization_details ?? undefined;
+  const request: DeviceRequest = {
+    client_id,
+    user_code: showUserCode(letters),
+    scope,
+    resource,
+    authorization_details,
+    prompt: [],
+  };
   const { handle, ...key } = drawHandle(deps.random, expires_at);
   await interactions.insert(deps.db, {
     ...key,
@@ -170,6 +183,7 @@ export async function finishDevice(
     client_id,
     scope: request.scope,
     resource: request.resource,
+    authorization_details: request.authorization_details ?? null,
     offline: request.scope.includes(OFFLINE_ACCESS),
     sector: sectorOf(client),
     confidential: !isPublic(client),

@@ -1,6 +1,7 @@
 /** Interactions: requests that wait for a person. Each verb records one proof; `resume` goes on from where that leads. */
 import { record, type Requester } from '../events/index.ts';
-import type { AuthorizationRequest } from '../protocol/authorization-request.ts';
+import { typesOf } from '../protocol/authorization-details.ts';
+import type { AuthorizationRequest, InteractionRequest } from '../protocol/authorization-request.ts';
 import { accessDenied, invalidRequest, type OAuthError } from '../protocol/error.ts';
 import * as consents from '../store/consents.ts';
 import { transact } from '../store/postgres/db.ts';
@@ -152,6 +153,12 @@ export async function cancel(deps: Needs, { row }: Opened): Promise<void> {
 export const accessLasts = (deps: Needs, { client, request }: Opened): Promise<number> =>
   grantLife(deps, client, request.resource, 0);
 
+/** Their types alone: what is in them is about people, and stands in the grant. */
+const detailsOf = ({
+  authorization_details,
+}: InteractionRequest): { authorization_details_types?: readonly string[] } =>
+  authorization_details ? { authorization_details_types: typesOf(authorization_details) } : {};
+
 /** The person answered the consent page. A consent is remembered per person, client and resource. */
 export async function decideConsent(deps: Needs, opened: Opened, approved: boolean, by: Requester): Promise<void> {
   const { row, request, session, client, claims, now, refused } = opened;
@@ -164,7 +171,12 @@ export async function decideConsent(deps: Needs, opened: Opened, approved: boole
     const proof = approved ? { consented_sid: sid, selected_sub: sub } : { refused_error: 'access_denied' };
     if (!(await interactions.record(trx, row, proof))) return;
     if (approved) await consents.remember(trx, key, { scope: request.scope, claims }, now);
-    const detail = { scope: request.scope, resource: key.resource, ...(claims.length > 0 && { claims }) };
+    const detail = {
+      scope: request.scope,
+      resource: key.resource,
+      ...(claims.length > 0 && { claims }),
+      ...detailsOf(request),
+    };
     await record(trx, { event: approved ? 'consent' : 'consent_denied', sub, client_id, detail }, by, now);
   });
 }

@@ -184,7 +184,11 @@ export const steps = {
   },
   consent: {
     page: '/consent',
-    agreedTo: ({ request, claims }) => [request.scope, claims],
+    agreedTo: ({ request, claims }) => [
+      request.scope,
+      claims,
+      ...(request.authorization_details ? [request.authorization_details] : []),
+    ],
     unattended: 'consent_required',
     needed({ request, progress, client, session, claims, remembered }) {
       const agreed = isSubset(request.scope, remembered.scope) && isSubset(claims, remembered.claims);
@@ -195,7 +199,8 @@ export const steps = {
       if (request.user_code !== undefined) return true;
       // RFC 8252 §8.6: any program on the device can claim to be this client.
       if (client.application_type === 'native' && isPublic(client)) return true;
-      return !client.skip_consent && !agreed;
+      // RFC 9396: what exactly is agreed to is agreed to once, and not remembered.
+      return !client.skip_consent && (!agreed || request.authorization_details !== undefined);
     },
   },
 } as const satisfies Record<string, StepRow>;

@@ -37,6 +37,7 @@ const ROWS: readonly Row[] = [
   ['redirect_uris', '--redirect-uri <uri>', 'where answers may go (repeatable)', 'list'],
   ['post_logout_redirect_uris', '--post-logout-redirect-uri <uri>', 'where sign-out may end (repeatable)', 'list'],
   ['scope', '--scope <scopes>', 'every scope it may ask for, separated by spaces', 'scope'],
+  ['authorization_details_types', '--details-type <name>', 'authorization details it may ask for (repeatable)', 'list'],
   ['grant_types', '--grant-type <type>', 'how it gets tokens (repeatable)', GRANT_TYPES],
   ['token_endpoint_auth_method', '--auth-method <method>', 'how it proves who it is', AUTH_METHODS],
   ['application_type', '--application-type <type>', 'where it runs', ['web', 'native']],

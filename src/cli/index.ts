@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import { Command, CommanderError, Option } from 'commander';
 import { readDotEnv, remoteVariables, version } from '../config.ts';
 import { audit } from './commands/audit.ts';
+import { authorizationTypes } from './commands/authorization-types.ts';
 import { clients } from './commands/clients.ts';
 import type { Answer, Leaf, CommandContext, Process } from './command.ts';
 import { completionOf, type Commands } from './commands/completion.ts';
@@ -45,6 +46,7 @@ const commands: Commands = {
   tokens,
   scopes,
   resources,
+  'authorization-types': authorizationTypes,
   upstreams,
   keys,
   'registration-tokens': registrationTokens,

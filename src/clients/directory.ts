@@ -1,6 +1,7 @@
 /** The cache of clients, scopes and resources: every request needs them and few change them, so they are kept for seconds. */
 import { LRUCache } from 'lru-cache';
 import { isClientId } from '../protocol/client.ts';
+import * as authorizationTypes from '../store/authorization-types.ts';
 import type { Db } from '../store/postgres/db.ts';
 import * as clients from '../store/clients.ts';
 import { NOTICED_WITHIN } from '../store/postgres/noticed.ts';
@@ -18,6 +19,8 @@ export interface Directory {
   knows(client_id: string): boolean;
   scopes(): Promise<ReadonlyMap<string, scopes.KnownScope>>;
   resources(): Promise<ReadonlyMap<string, resources.KnownResource>>;
+  /** Types of authorization details (RFC 9396), by name. */
+  types(): Promise<ReadonlyMap<string, authorizationTypes.AuthorizationType>>;
   /** How pages look, by client; of the server's own by null. Where it cannot be read, as it was: a page is there all the same. */
   themes(): Promise<Themes>;
   /** Forgets everything, after a write in this process for example. */
@@ -52,6 +55,7 @@ export function createDirectory(db: Db, now: () => number, own: readonly resourc
     },
     scopes: () => caches.scopes(),
     resources: () => caches.resources(),
+    types: () => caches.types(),
     async themes() {
       // A database that is away is asked once in a while, and not once for each page that says so.
       if (now() < quiet_until) return shown;
@@ -74,6 +78,7 @@ interface Caches {
   scopes: () => Promise<Map<string, scopes.KnownScope>>;
   resources: () => Promise<Map<string, resources.KnownResource>>;
   themes: () => Promise<Themes>;
+  types: () => Promise<Map<string, authorizationTypes.AuthorizationType>>;
 }
 
 /** Caches a whole table: it is read when it is too old, once for all callers meanwhile. */
@@ -109,6 +114,7 @@ function createCaches(db: Db, now: () => number, own: readonly resources.Resourc
       },
     }),
     scopes: table(now, async () => new Map((await scopes.all(db)).map((scope) => [scope.name, scope]))),
+    types: table(now, async () => new Map((await authorizationTypes.all(db)).map((type) => [type.name, type]))),
     themes: table(now, async () => new Map((await themes.all(db)).map((theme) => [theme.client_id, theme]))),
     resources: table(
       now,

@@ -14,6 +14,7 @@ import type { UpstreamEvent } from './upstream.ts';
 import type { PasskeyEvent } from './passkeys.ts';
 import type { MailEvent } from './mail.ts';
 import type { PeopleEvent } from './people.ts';
+import type { DetailsEvent } from './authorization-details.ts';
 
 /** Who asked, as far as the door can tell. */
 export interface Requester {
@@ -31,6 +32,7 @@ export type AuditEvent =
   | UpstreamEvent
   | ThemeEvent
   | PeopleEvent
+  | DetailsEvent
   | MailEvent
   | {
       event: 'sign_in';
@@ -55,7 +57,7 @@ export type AuditEvent =
       event: 'consent' | 'consent_denied';
       sub: string;
       client_id: string;
-      detail: { scope: readonly string[]; resource: string };
+      detail: { scope: readonly string[]; resource: string; authorization_details_types?: readonly string[] };
     }
   | {
       event: 'device_decided';

@@ -13,7 +13,7 @@ import { readHandle } from '../protocol/handle.ts';
 import type { Authorization } from '../tokens/authorization.ts';
 import { membershipRules } from '../tokens/memberships.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
-import { authorizationOf, openScopes, revokeReused, type PersonGrant } from './grant.ts';
+import { authorizationOf, openScopes, requestedOf, revokeReused, type PersonGrant } from './grant.ts';
 import { closedRefusal, codeRefusals, refuse } from './refusals.ts';
 
 const parameters = z.object({
@@ -21,6 +21,7 @@ const parameters = z.object({
   redirect_uri: z.string().max(2000),
   code_verifier: z.string().optional(),
   resource: z.array(z.string()).optional(),
+  authorization_details: z.string().optional(),
 });
 
 export const authorizationCode: PersonGrant<z.infer<typeof parameters>> = {
@@ -32,6 +33,7 @@ export const authorizationCode: PersonGrant<z.infer<typeof parameters>> = {
     // RFC 7636 §4.6: the challenge that this verifier answers.
     const code_challenge = parseVerifier(sent.code_verifier) ?? null;
     const resource = parseResource(sent.resource);
+    const authorization_details = requestedOf(sent.authorization_details);
     const code = readHandle(sent.code);
     if (!code) throw refuse(codeRefusals.unknown, { cause: 'not a code of ours' }, { request: { sent } });
 
@@ -57,11 +59,13 @@ export const authorizationCode: PersonGrant<z.infer<typeof parameters>> = {
       authorizationOf(context, granted, {
         scope: granted.scope,
         resource: narrowResource(resource, granted.resource),
+        authorization_details,
         nonce: granted.nonce,
         refresh_token: refresh_token?.refresh_token,
       });
     return {
       resource,
+      authorization_details,
       spend: async (spending) =>
         isRegistered ? authorized(await authorizationCodes.redeem(deps.db, redemption, spending, now)) : undefined,
       preview: async () =>

@@ -1,5 +1,6 @@
 /** grant_type=client_credentials (RFC 6749 §4.4): the client acts for itself. Nothing is spent, no refresh token issued. */
 import { z } from 'zod';
+import { requestedDetails } from '../clients/details.ts';
 import { adminApiOf, isAdminScope } from '../protocol/admin-api.ts';
 import { invalidScope, type OAuthError } from '../protocol/error.ts';
 import { parseResource, requireRegistered, scopeAt } from '../protocol/resource.ts';
@@ -10,16 +11,22 @@ import type { MachineGrant } from './grant.ts';
 const parameters = z.object({
   scope: z.string().max(4000).optional(),
   resource: z.array(z.string()).optional(),
+  authorization_details: z.string().optional(),
 });
 
 export const clientCredentials: MachineGrant<z.infer<typeof parameters>> = {
   owner: 'machine',
   parameters,
-  async read({ deps, client, cnf, rules }, { scope: sentScope, resource: sentResource }) {
+  async read(
+    { deps, client, cnf, rules },
+    { scope: sentScope, resource: sentResource, authorization_details: sentDetails },
+  ) {
     const requested = parseScope(sentScope);
     const open = scopeForMachine(requested, scopeOf(client), rules.scopes);
     const resource = parseResource(sentResource);
     requireRegistered(resource, rules.resources, deps.config.ISSUER);
+    // RFC 9396 §6: what the client asks for itself, it is registered for.
+    const details = requestedDetails(sentDetails, client, rules.types, resource);
     // A scope that was asked for is granted whole or refused; without one it is what the resource knows (RFC 8707 §2.2).
     const scope = scopeAt(open, resource, rules);
     const received = (): string => `${listOf(requested)} at ${listOf(resource)}`;
@@ -41,7 +48,8 @@ export const clientCredentials: MachineGrant<z.infer<typeof parameters>> = {
       throw invalidScope('the client is registered for no scope that it could have here', detail);
     }
     // A client's sub is its client_id; no person can have it (RFC 9700 §4.15).
-    return { client, sub: client.client_id, scope, resource, cnf, person: null };
+    const authorization_details = sentDetails === undefined ? undefined : details;
+    return { client, sub: client.client_id, scope, resource, authorization_details, cnf, person: null };
   },
 };
 

@@ -12,17 +12,22 @@ import { readHandle } from '../protocol/handle.ts';
 import type { Authorization } from '../tokens/authorization.ts';
 import { membershipRules } from '../tokens/memberships.ts';
 import { drawRefreshToken } from '../tokens/prepare.ts';
-import { authorizationOf, openScopes, type PersonGrant } from './grant.ts';
+import { authorizationOf, openScopes, requestedOf, type PersonGrant } from './grant.ts';
 import { closedRefusal, deviceCodeRefusals, refuse } from './refusals.ts';
 
-const parameters = z.object({ device_code: z.string(), resource: z.array(z.string()).optional() });
+const parameters = z.object({
+  device_code: z.string(),
+  resource: z.array(z.string()).optional(),
+  authorization_details: z.string().optional(),
+});
 
 export const deviceCode: PersonGrant<z.infer<typeof parameters>> = {
   owner: 'person',
   parameters,
-  async read(context, { device_code, resource: sent }) {
+  async read(context, { device_code, resource: sent, authorization_details: sent_details }) {
     const { deps, client, cnf, rules, now } = context;
     const resource = parseResource(sent);
+    const authorization_details = requestedOf(sent_details);
     const device = readHandle(device_code);
     if (!device) throw refuse(deviceCodeRefusals.unknown, {}, kindOf(device_code));
 
@@ -42,11 +47,13 @@ export const deviceCode: PersonGrant<z.infer<typeof parameters>> = {
       authorizationOf(context, granted, {
         scope: granted.scope,
         resource: narrowResource(resource, granted.resource),
+        authorization_details,
         nonce: null,
         refresh_token: refresh_token?.refresh_token,
       });
     return {
       resource,
+      authorization_details,
       spend: async (spending) => authorized(await deviceCodes.redeem(deps.db, poll, spending, now)),
       preview: async () => authorized(await deviceCodes.preview(deps.db, poll, now)),
       async refusal() {

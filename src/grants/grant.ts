@@ -1,7 +1,9 @@
 /** The interface of a grant: what the token endpoint hands to it, and what it must return. */
 import type { z } from 'zod';
+import { detailsAt, openDetails } from '../clients/details.ts';
 import type { Deps } from '../deps.ts';
 import { rowOf, type Requester } from '../events/index.ts';
+import { narrowDetails, parseDetails, type AuthorizationDetail } from '../protocol/authorization-details.ts';
 import type { Confirmation } from '../protocol/confirmation.ts';
 import type { Client } from '../store/clients.ts';
 import type { OAuthError } from '../protocol/error.ts';
@@ -66,6 +68,8 @@ export type Grant<P> = PersonGrant<P> | MachineGrant<P>;
 export interface Presented {
   /** The resources asked for (RFC 8707 §2.2); empty means all that were granted. */
   resource: readonly string[];
+  /** Of the details that were granted it asks for these (RFC 9396 §6.1): whether it can have them is found out before it is spent. */
+  authorization_details: readonly AuthorizationDetail[];
   /** Spends it and writes all that is issued for it, in one statement. Undefined when nothing was spent. */
   spend(spending: Spending): Promise<Authorization | undefined>;
   /** What `spend` would return. It spends nothing and decides nothing: `spend` checks everything again. */
@@ -101,11 +105,35 @@ export function openScopes(context: ClientAndRules, resource: readonly string[])
   return atResource === null ? open : open.filter((name) => atResource.includes(name));
 }
 
+/** The details of a token request (RFC 9396 §6.1). @throws OAuthError invalid_authorization_details */
+export const requestedOf = (sent: string | undefined): readonly AuthorizationDetail[] => parseDetails(sent);
+
+/**
+ * The details of an access token: of what was granted, what the client may still have, narrowed to what it asks for, for the token's
+ * resources. Undefined where none were granted. @throws OAuthError invalid_authorization_details for more than that
+ */
+function detailsOf(
+  { client, rules: { types } }: ClientAndRules,
+  { authorization_details: granted, created_at }: Pick<grants.GrantedToPerson, 'authorization_details' | 'created_at'>,
+  requested: readonly AuthorizationDetail[],
+  resource: readonly string[],
+): readonly AuthorizationDetail[] | undefined {
+  if (!granted && requested.length === 0) return undefined;
+  const open = openDetails(granted ?? [], client, types, created_at);
+  // What is narrowed has to have the form of its type, too.
+  const narrowed = openDetails(narrowDetails(requested, open, types), client, types, created_at);
+  if (requested.length > narrowed.length) narrowDetails(requested, [], types);
+  return detailsAt(narrowed, types, resource);
+}
+
 /** The Authorization of a person's grant. */
 export function authorizationOf(
   { client, cnf, rules }: Pick<GrantContext, 'client' | 'cnf' | 'rules'>,
   granted: grants.GrantedToPerson,
-  narrowed: Pick<Authorization, 'scope' | 'resource' | 'refresh_token'> & { nonce: string | null },
+  narrowed: Pick<Authorization, 'scope' | 'resource' | 'refresh_token'> & {
+    nonce: string | null;
+    authorization_details: readonly AuthorizationDetail[];
+  },
 ): Authorization {
   const { resource, nonce, refresh_token } = narrowed;
   const { grant_id, sub, sid, auth_time, acr, amr, created_at, expires_at } = granted;
@@ -127,10 +155,15 @@ export function authorizationOf(
     sub,
     scope,
     resource,
+    authorization_details: detailsOf({ client, rules }, granted, narrowed.authorization_details, resource),
     cnf,
     person: {
       grant_id,
-      granted: { scope: granted.scope, resource: granted.resource },
+      granted: {
+        scope: granted.scope,
+        resource: granted.resource,
+        authorization_details: granted.authorization_details ?? [],
+      },
       grant_expires_at: expires_at,
       sector: sectorOfGrant(granted, client),
       sid,

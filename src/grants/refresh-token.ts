@@ -14,22 +14,32 @@ import * as refreshTokens from '../store/refresh-tokens.ts';
 import type { Authorization } from '../tokens/authorization.ts';
 import { membershipRules } from '../tokens/memberships.ts';
 import { rederiveSuccessor, drawSuccessor } from '../tokens/prepare.ts';
-import { authorizationOf, openScopes, revokeReused, type GrantContext, type PersonGrant } from './grant.ts';
+import {
+  authorizationOf,
+  openScopes,
+  requestedOf,
+  revokeReused,
+  type GrantContext,
+  type PersonGrant,
+} from './grant.ts';
 import { closedRefusal, refreshTokenRefusals, refuse } from './refusals.ts';
 
 const parameters = z.object({
   refresh_token: z.string(),
   scope: z.string().max(4000).optional(),
   resource: z.array(z.string()).optional(),
+  authorization_details: z.string().optional(),
 });
 
 export const refreshToken: PersonGrant<z.infer<typeof parameters>> = {
   owner: 'person',
   parameters,
-  async read(context, { refresh_token, scope: sentScope, resource: sentResource }) {
+  async read(context, sent) {
     const { deps, client, cnf, rules, now } = context;
-    const scope = parseScope(sentScope);
-    const resource = parseResource(sentResource);
+    const { refresh_token } = sent;
+    const scope = parseScope(sent.scope);
+    const resource = parseResource(sent.resource);
+    const authorization_details = requestedOf(sent.authorization_details);
     const key = readHandle(refresh_token);
     if (!key)
       throw refuse(
@@ -58,6 +68,7 @@ export const refreshToken: PersonGrant<z.infer<typeof parameters>> = {
       authorizationOf(context, answer.granted, {
         scope: scope.length > 0 ? scope : answer.granted.scope,
         resource: narrowResource(resource, answer.granted.resource),
+        authorization_details,
         // OpenID Connect Core §12.2: a refreshed ID token echoes no nonce.
         nonce: null,
         refresh_token: answer.refresh_token,
@@ -70,6 +81,7 @@ export const refreshToken: PersonGrant<z.infer<typeof parameters>> = {
       authorized(granted && { granted, refresh_token: next });
     return {
       resource,
+      authorization_details,
       spend: async (spending) => rotated(await spend(deps.db, rotation, spending, now)),
       preview: async () => rotated(await refreshTokens.preview(deps.db, rotation, now)),
       repeat: async () => authorized(await sameAnswer(context, presented, rotation)),

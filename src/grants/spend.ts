@@ -38,7 +38,8 @@ export async function spendAndIssue(
   };
 
   let previewsFirst = true;
-  if (canIssueAfterSpending(deps, client, { rules, resource: presented.resource, ...sealing }, now)) {
+  const narrows = presented.authorization_details.length > 0;
+  if (!narrows && canIssueAfterSpending(deps, client, { rules, resource: presented.resource, ...sealing }, now)) {
     const opaque = presented.resource.length > 0 ? [] : opaqueResources(rules);
     const spent = await presented.spend({ room: claimsRoomFor(deps.config, client), opaque, made: null });
     if (spent) return make(spent);
@@ -66,6 +67,6 @@ export async function spendAndIssue(
 
 /** What the tokens were made from: the store spends for exactly that, or not at all. */
 const termsOf = ({ authorization: { person, scope, resource }, row }: IssuedTokens): Spending => {
-  const { granted } = person ?? { granted: { scope, resource } };
+  const { granted } = person ?? { granted: { scope, resource, authorization_details: [] } };
   return { room: null, opaque: [], made: { ...granted, access_token: row } };
 };

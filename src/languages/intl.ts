@@ -18,6 +18,13 @@ export const numberIn = (language: Language): ((value: number) => string) =>
     return (value) => format.format(value);
   });
 
+/** The same with every digit there is: of an amount none may be lost. */
+export const exactNumberIn = (language: Language): ((value: number) => string) =>
+  keep('exact', language, () => {
+    const format = new Intl.NumberFormat(localeOf(language), { maximumFractionDigits: 20 });
+    return (value) => format.format(value);
+  });
+
 export const pluralIn = (language: Language): ((count: number) => Intl.LDMLPluralRule) =>
   keep('plural', language, () => {
     const rules = new Intl.PluralRules(language);

@@ -21,6 +21,7 @@ export const ADMIN_SUBJECTS = [
   'audit',
   'settings',
   'upstreams',
+  'authorization_types',
 ] as const;
 
 /** Every scope of the API. */

@@ -1,5 +1,6 @@
 /** The authorization request (RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1) as it is once every check has passed. */
 import type { RequestedAcr } from './acr.ts';
+import type { AuthorizationDetail } from './authorization-details.ts';
 import type { ClaimsRequest } from './claims-request.ts';
 import type { Prompt } from './prompt.ts';
 import { MAX_REQUEST_OBJECT, MAX_REQUEST_URI } from './request-object.ts';
@@ -33,6 +34,8 @@ interface Requested {
   /** Granted at most this: already narrowed to what the client may have. */
   scope: string[];
   resource: string[];
+  /** What exactly is asked for beside the scope (RFC 9396); undefined is nothing. */
+  authorization_details?: readonly AuthorizationDetail[] | undefined;
   code_challenge?: string | undefined;
   /** The key that the redemption of the code has to prove (RFC 9449 §10). */
   dpop_jkt?: string | undefined;

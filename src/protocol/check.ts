@@ -37,6 +37,7 @@ export const CHECKS = {
   pkce: 'RFC 7636 §4.4.1',
   scope: 'RFC 6749 §3.3',
   resource: 'RFC 8707 §2',
+  authorization_details: 'RFC 9396 §5',
   prompt: 'OpenID Connect Core §3.1.2.1',
   max_age: 'OpenID Connect Core §3.1.2.1',
   claims: 'OpenID Connect Core §5.5',

@@ -1,5 +1,6 @@
 /** Client metadata (RFC 7591 §2, OpenID Connect Registration §2) with our own few additions: shapes, defaults and presets. */
 import { z } from 'zod';
+import { isDetailsType } from './authorization-details.ts';
 import { RESPONSE_MODES } from './authorization-request.ts';
 import {
   AUTH_METHODS,
@@ -86,6 +87,8 @@ export const clientMetadataFields = z.strictObject({
     .max(20)
     .optional(),
   scope: scope.default('openid profile email'),
+  /** What of RFC 9396 it may ask for (§10): the types, each registered here. */
+  authorization_details_types: z.array(z.string().refine(isDetailsType, 'must be names of types')).max(50).optional(),
   /** Web origins, besides those of the redirect URIs, whose pages may call the token endpoint. */
   allowed_origins: z.array(origin).max(100).default([]),
   id_token_signed_response_alg: z.enum(SIGNING_ALGS).default('RS256'),
@@ -142,6 +145,8 @@ export const METADATA_MEMBERS = Object.keys(clientMetadataFields.shape) as Reado
 
 /** Members that only an operator decides: what a client may not say of itself, and does not change by saying nothing. */
 export const OPERATOR_ONLY = [
+  // Whoever registers themselves would give themselves the right to ask for payments.
+  'authorization_details_types',
   'allowed_origins',
   'access_token_format',
   'access_token_ttl',

@@ -36,6 +36,8 @@ const catalogue = {
   use_dpop_nonce: 400,
   // RFC 8707 §2
   invalid_target: 400,
+  // RFC 9396 §5
+  invalid_authorization_details: 400,
   // OpenID Connect Core §3.1.2.6
   interaction_required: 400,
   login_required: 400,

@@ -1,8 +1,9 @@
 /** Access tokens that have rows: opaque ones while they live, and JWTs without a grant that were revoked. */
 import type { Selectable } from 'kysely';
+import type { AuthorizationDetail } from '../protocol/authorization-details.ts';
 import { cnfColumn, type Confirmation } from '../protocol/confirmation.ts';
 import type { PersonClaims } from '../protocol/claims.ts';
-import type { Json, Nullable } from './postgres/columns.ts';
+import { detailsColumn, type Json, type Nullable } from './postgres/columns.ts';
 import type { Db, Trx } from './postgres/db.ts';
 import { bucketOfId, type HandleKey } from '../protocol/handle.ts';
 import { isLive, type Grant } from './grants.ts';
@@ -27,6 +28,7 @@ export interface AccessTokensTable {
   acr: Nullable<string>;
   amr: Nullable<string[]>;
   cnf: Json<Nullable<Confirmation>>;
+  authorization_details: Json<Nullable<readonly AuthorizationDetail[]>>;
   created_at: Date;
   expires_at: Date;
   revoked_at: Nullable<Date>;
@@ -53,10 +55,10 @@ export async function insert(db: Db | Trx, t: OpaqueToken): Promise<void> {
     db,
     prepared`
       insert into access_tokens (expires_bucket, hash, jti, client_id, sub, scope, aud, grant_bucket, grant_id, sid,
-        auth_time, acr, amr, cnf, created_at, expires_at)
+        auth_time, acr, amr, cnf, authorization_details, created_at, expires_at)
       values (${t.expires_bucket}, ${t.hash}, ${t.jti}, ${t.client_id}, ${t.sub}, ${t.scope}, ${t.aud}, ${t.grant_bucket},
         ${t.grant_id}, ${t.sid}, ${t.auth_time}, ${t.acr}, ${t.amr},
-        ${cnfColumn(t.cnf)}::jsonb, ${t.created_at}, ${t.expires_at})`,
+        ${cnfColumn(t.cnf)}::jsonb, ${detailsColumn(t.authorization_details)}::jsonb, ${t.created_at}, ${t.expires_at})`,
     'no row',
   );
 }
@@ -81,7 +83,8 @@ export async function findLive(
   const [token] = await read(
     db,
     prepared<LiveToken>`
-    select t.jti, t.client_id, t.sub, t.scope, t.aud, t.grant_id, t.auth_time, t.acr, t.amr, t.cnf, t.created_at, t.expires_at,
+    select t.jti, t.client_id, t.sub, t.scope, t.aud, t.grant_id, t.auth_time, t.acr, t.amr, t.cnf, t.authorization_details,
+      t.created_at, t.expires_at,
       g.requested_claims,
       case when t.grant_id is not null then json_build_object('scope', g.scope, 'resource', g.resource, 'sector', g.sector) end as granted,
       case when t.grant_id is not null and ${asking}::text[] <> '{}' and t.aud <@ ${asking}::text[] then (

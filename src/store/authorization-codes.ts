@@ -1,10 +1,12 @@
 /** Authorization codes: issued once, redeemed once. Each function is one statement, and what it returns is the verdict. */
+import { typesOf } from '../protocol/authorization-details.ts';
 import { cnfColumn, type Confirmation } from '../protocol/confirmation.ts';
-import type { Nullable } from './postgres/columns.ts';
+import { detailsColumn, type Nullable } from './postgres/columns.ts';
 import type { Db } from './postgres/db.ts';
 import { bucketOf, type HandleKey } from '../protocol/handle.ts';
 import {
   areForPeople,
+  areOpenTypes,
   areRegistered,
   isForClient,
   meetsTerms,
@@ -46,6 +48,7 @@ export interface NewCode {
     | 'acr'
     | 'offline'
     | 'requested_claims'
+    | 'authorization_details'
     | 'sector'
     | 'confidential'
   >;
@@ -87,6 +90,7 @@ export async function issue(
         and ${issued.registered_uri}::text = any(c.redirect_uris)
         and (${issued.registered_uri}::text = ${issued.redirect_uri} or c.application_type = 'native')
         and ${areForPeople(grant.scope)} and ${areRegistered(issued.registered_resources)}
+        and ${areOpenTypes(typesOf(grant.authorization_details ?? []))}
     ), live as (
       select sid, sub, auth_time, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
@@ -126,10 +130,11 @@ export async function issue(
         for no key update skip locked)
     ), granted as (
       insert into grants (expires_bucket, grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, offline,
-        requested_claims, sector, confidential, created_at, expires_at)
+        requested_claims, authorization_details, sector, confidential, created_at, expires_at)
       select ${code.expires_bucket}::int, ${grant.grant_id}, ${grant.client_id}, sub, sid, ${grant.scope}::text[],
         ${grant.resource}::text[], auth_time, ${grant.acr}, amr, ${grant.offline}::boolean,
-        ${grant.requested_claims && JSON.stringify(grant.requested_claims)}::jsonb, ${grant.sector},
+        ${grant.requested_claims && JSON.stringify(grant.requested_claims)}::jsonb,
+        ${detailsColumn(grant.authorization_details)}::jsonb, ${grant.sector},
         ${grant.confidential}::boolean, ${now}::timestamptz,
         ${grant.expires_at}::timestamptz
       from live

@@ -183,6 +183,16 @@ export async function dropScope(trx: Trx, name: string, now: Date): Promise<numb
   return Number(numAffectedRows);
 }
 
+/** Takes a type of authorization details from every client that may ask for it. */
+export async function dropDetailsType(trx: Trx, name: string): Promise<void> {
+  await sql`
+    with named as (
+      select client_id from clients where authorization_details_types @> array[${name}::text] order by client_id
+      for no key update)
+    update clients c set authorization_details_types = array_remove(authorization_details_types, ${name})
+    from named where c.client_id = named.client_id`.execute(trx);
+}
+
 /** Deletes every secret of a client. */
 export async function removeSecrets(trx: Trx, client_id: string): Promise<void> {
   await trx.deleteFrom('client_secrets').where('client_id', '=', client_id).execute();

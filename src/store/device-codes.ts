@@ -1,11 +1,13 @@
 /** Device codes: waiting for a person's decision elsewhere, polled meanwhile, redeemed once. */
 import { sql, type Selectable } from 'kysely';
+import { typesOf, type AuthorizationDetail } from '../protocol/authorization-details.ts';
 import { cnfColumn, type Confirmation } from '../protocol/confirmation.ts';
 import { DEVICE_GRANT } from '../protocol/client.ts';
-import type { Nullable } from './postgres/columns.ts';
+import { detailsColumn, type Json, type Nullable } from './postgres/columns.ts';
 import { uniqueViolation, type Db } from './postgres/db.ts';
 import {
   areForPeople,
+  areOpenTypes,
   areRegistered,
   isForClient,
   meetsTerms,
@@ -28,6 +30,7 @@ export interface DeviceCodesTable {
   client_id: string;
   scope: string[];
   resource: string[];
+  authorization_details: Json<Nullable<readonly AuthorizationDetail[]>>;
   poll_interval: number;
   confidential: Nullable<boolean>;
   polled_at: Nullable<Date>;
@@ -43,10 +46,11 @@ export type DeviceCode = Selectable<DeviceCodesTable>;
 /** False when the user code is taken: draw another. */
 export async function insert(
   db: Db,
-  code: Omit<DeviceCode, 'polled_at' | 'grant_id' | 'denied_at' | 'used_at'>,
+  { authorization_details, ...code }: Omit<DeviceCode, 'polled_at' | 'grant_id' | 'denied_at' | 'used_at'>,
 ): Promise<boolean> {
   try {
-    await db.insertInto('device_codes').values(code).execute();
+    const row = { ...code, authorization_details: detailsColumn(authorization_details) };
+    await db.insertInto('device_codes').values(row).execute();
     return true;
   } catch (error) {
     if (uniqueViolation(error) === undefined) throw error;
@@ -80,7 +84,15 @@ export async function approve(
     registered_resources: readonly string[];
     grant: Pick<
       Grant,
-      'grant_id' | 'expires_at' | 'client_id' | 'scope' | 'resource' | 'offline' | 'sector' | 'confidential'
+      | 'grant_id'
+      | 'expires_at'
+      | 'client_id'
+      | 'scope'
+      | 'resource'
+      | 'authorization_details'
+      | 'offline'
+      | 'sector'
+      | 'confidential'
     >;
   },
   now: Date,
@@ -92,6 +104,7 @@ export async function approve(
       where c.client_id = ${grant.client_id} and c.disabled_at is null and ${DEVICE_GRANT} = any(c.grant_types)
         and ${asSql(areForPeople(grant.scope))}
         and ${asSql(areRegistered(given.registered_resources))}
+        and ${asSql(areOpenTypes(typesOf(grant.authorization_details ?? [])))}
     ), live as (
       select sid, sub, auth_time, acr, amr from sessions
       where expires_bucket = ${session.expires_bucket} and hash = ${session.hash}
@@ -117,9 +130,10 @@ export async function approve(
         and (last_used_at is null or last_used_at < ${now}::timestamptz - interval '1 day')
     )
     insert into grants (expires_bucket, grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, offline,
-      sector, confidential, created_at, expires_at)
+      authorization_details, sector, confidential, created_at, expires_at)
     select decided.expires_bucket, ${grant.grant_id}, ${grant.client_id}, sub, sid, ${grant.scope}::text[],
-      ${grant.resource}::text[], auth_time, acr, amr, ${grant.offline}::boolean, ${grant.sector},
+      ${grant.resource}::text[], auth_time, acr, amr, ${grant.offline}::boolean,
+      ${detailsColumn(grant.authorization_details)}::jsonb, ${grant.sector},
       ${grant.confidential}::boolean or decided.confidential is true, ${now}::timestamptz, ${grant.expires_at}::timestamptz
     from live, decided returning 1`.execute(db);
   return rows.length > 0;

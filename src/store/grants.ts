@@ -1,5 +1,6 @@
 /** Grants: the root row of one authorization. `revoked_at` on it ends its code, its refresh tokens and its access tokens. */
 import { sql, type RawBuilder, type Selectable, type SqlBool } from 'kysely';
+import type { AuthorizationDetail } from '../protocol/authorization-details.ts';
 import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import { OFFLINE_ACCESS } from '../protocol/scope.ts';
 import type { AuditRow } from './audit-log.ts';
@@ -27,6 +28,8 @@ export interface GrantsTable {
   amr: string[];
   offline: boolean;
   requested_claims: Json<Nullable<ClaimsRequest>>;
+  /** What exactly was agreed to beside the scope (RFC 9396). */
+  authorization_details: Json<Nullable<readonly AuthorizationDetail[]>>;
   sector: Nullable<string>;
   confidential: Nullable<boolean>;
   created_at: Date;
@@ -74,12 +77,12 @@ export const isLive = (now: Date, unrevoked: Prepared = NOT_REVOKED_BY_KEY): Pre
 /** The columns of a grant `g` that tokens are made from, and those of its person `u`. */
 export const GRANTED = prepared`
   g.grant_id, g.client_id, g.sub, g.sid, g.scope, g.resource, g.auth_time, g.acr, g.amr, g.requested_claims,
-  g.sector, g.created_at, g.expires_at`;
+  g.authorization_details, g.sector, g.created_at, g.expires_at`;
 export const PERSON = prepared`u.username, u.email, u.email_verified, u.claims, u.updated_at`;
 /** All of them and `memberships`, by name alone. */
 export const GRANTED_TO_PERSON = prepared`
-  grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, requested_claims, sector, created_at, expires_at,
-  username, email, email_verified, claims, updated_at, memberships`;
+  grant_id, client_id, sub, sid, scope, resource, auth_time, acr, amr, requested_claims, authorization_details, sector, created_at,
+  expires_at, username, email, email_verified, claims, updated_at, memberships`;
 
 /** The columns of `PERSON`. */
 type Person = Pick<User, 'username' | 'email' | 'email_verified' | 'claims' | 'updated_at'> & {
@@ -167,30 +170,6 @@ export function page(
       ? query.where('revoked_at', 'is not', null)
       : query.where(asSql<SqlBool>(isLive(now, NOT_REVOKED)));
   return keysetPage(query, keyset);
-}
-
-/** What one client has of a person: all of its live grants together. */
-export interface GrantedToClient {
-  client_id: string;
-  client_name: string | null;
-  scope: string[];
-  resource: string[];
-  offline: boolean;
-  since: Date;
-  last_used: Date;
-}
-
-/** The live grants of a person, by client. */
-export async function byClient(db: Db, sub: string, now: Date): Promise<GrantedToClient[]> {
-  const { rows } = await sql<GrantedToClient>`
-    select g.client_id, (select client_name from clients c where c.client_id = g.client_id) as client_name,
-      array(select distinct jsonb_array_elements_text(e) from unnest(array_agg(to_jsonb(g.scope))) e order by 1) as scope,
-      array(select distinct jsonb_array_elements_text(e) from unnest(array_agg(to_jsonb(g.resource))) e order by 1)
-        as resource,
-      bool_or(g.offline) as offline, min(g.created_at) as since, max(g.created_at) as last_used
-    from grants g where g.sub = ${sub} and ${asSql(isLive(now, NOT_REVOKED))}
-    group by g.client_id order by g.client_id limit 200`.execute(db);
-  return rows;
 }
 
 /** Revokes one grant of the named owner, and returns whose it was; undefined when it had ended, or is another's. */

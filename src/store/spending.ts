@@ -3,7 +3,9 @@
  * statement writes.
  */
 import { cnfColumn } from '../protocol/confirmation.ts';
+import type { AuthorizationDetail } from '../protocol/authorization-details.ts';
 import type { OpaqueToken } from './access-tokens.ts';
+import { detailsColumn } from './postgres/columns.ts';
 import { prepared, type Prepared } from './postgres/prepared.ts';
 
 /** May the client `c` have every one of these scopes for a person, by today's rows? */
@@ -22,18 +24,33 @@ export const areRegistered = (resource: readonly string[]): Prepared => prepared
 export interface Spending {
   /** Bytes that the person's claims may have, at most, for tokens to be made afterwards; null is any number. */
   room: number | null;
-  /** Resources with opaque access tokens: for a grant at one of them the tokens have to be made before. */
+  /** Resources with opaque access tokens: for a grant at one of them the tokens have to be made before. So they are for one with details. */
   opaque: readonly string[];
   /** The tokens made before, where they were: for exactly this scope and resource of the grant, with the access token's row. */
-  made: { scope: readonly string[]; resource: readonly string[]; access_token: OpaqueToken | null } | null;
+  made: {
+    scope: readonly string[];
+    resource: readonly string[];
+    authorization_details: readonly AuthorizationDetail[];
+    access_token: OpaqueToken | null;
+  } | null;
 }
+
+/** May a client `c` ask for these types of authorization details (RFC 9396), and are there all of them, by today's rows? */
+export const areOpenTypes = (types: readonly string[]): Prepared =>
+  types.length === 0
+    ? ALWAYS
+    : prepared`
+  ${types}::text[] <@ c.authorization_details_types and ${types.length}::int = (
+    select count(*) from authorization_types t where t.name = any(${types}::text[]))`;
 
 /** May a grant `g` of the person `u`, with memberships `m`, be spent on these terms? A nonce has up to six bytes a character. */
 export const meetsTerms = ({ room, opaque, made }: Spending, nonce: Prepared): Prepared => prepared`
   ${room === null ? ALWAYS : fits(room, nonce)} and ${opaque.length === 0 ? ALWAYS : isForNone(opaque)}
-  and ${made ? isExactly(made) : ALWAYS}`;
+  and ${made ? isExactly(made) : HAS_NO_DETAILS}`;
 
 const ALWAYS = prepared`true`;
+/** Details have any size, and what of them may still be had is found out before anything is spent. */
+const HAS_NO_DETAILS = prepared`g.authorization_details is null`;
 
 const fits = (room: number, nonce: Prepared): Prepared => prepared`
   octet_length(u.claims::text) + coalesce(octet_length(m.memberships::text), 0)
@@ -43,8 +60,9 @@ const fits = (room: number, nonce: Prepared): Prepared => prepared`
 
 const isForNone = (resource: readonly string[]): Prepared => prepared`not ${resource}::text[] && g.resource`;
 
-const isExactly = ({ scope, resource }: NonNullable<Spending['made']>): Prepared => prepared`
-  g.scope = ${scope}::text[] and g.resource = ${resource}::text[]`;
+const isExactly = ({ scope, resource, authorization_details }: NonNullable<Spending['made']>): Prepared => prepared`
+  g.scope = ${scope}::text[] and g.resource = ${resource}::text[]
+  and g.authorization_details is not distinct from ${detailsColumn(authorization_details)}::jsonb`;
 
 export const NO_NONCE = prepared`null::text`;
 
@@ -66,9 +84,10 @@ const NOTHING = prepared``;
 
 const insertOf = (t: OpaqueToken): Prepared => prepared`, beside as (
       insert into access_tokens (expires_bucket, hash, jti, client_id, sub, scope, aud, grant_bucket, grant_id, sid,
-        auth_time, acr, amr, cnf, created_at, expires_at)
+        auth_time, acr, amr, cnf, authorization_details, created_at, expires_at)
       select ${t.expires_bucket}::int, ${t.hash}::bytea, ${t.jti}, ${t.client_id}, ${t.sub}, ${t.scope}::text[],
         ${t.aud}::text[], ${t.grant_bucket}::int, ${t.grant_id}, ${t.sid}, ${t.auth_time}::timestamptz, ${t.acr},
-        ${t.amr}::text[], ${cnfColumn(t.cnf)}::jsonb, ${t.created_at}::timestamptz, ${t.expires_at}::timestamptz
+        ${t.amr}::text[], ${cnfColumn(t.cnf)}::jsonb, ${detailsColumn(t.authorization_details)}::jsonb,
+        ${t.created_at}::timestamptz, ${t.expires_at}::timestamptz
       from claimed
     )`;

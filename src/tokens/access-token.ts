@@ -27,7 +27,7 @@ export async function makeAccessToken(
   rules: Rules,
   now: Date,
 ): Promise<AccessToken> {
-  const { client, sub, resource, cnf, person } = authorization;
+  const { client, sub, resource, authorization_details = [], cnf, person } = authorization;
   // RFC 9068 §2.2.3. It is narrowed here, so that no grant can forget it.
   const scope = scopeAt(authorization.scope, resource, rules);
   const { format, ttl, typ, alg } = termsOf(deps, client, resource, rules);
@@ -53,6 +53,7 @@ export async function makeAccessToken(
       acr: person?.acr ?? null,
       amr: person?.amr ?? null,
       cnf,
+      authorization_details: authorization_details.length > 0 ? authorization_details : null,
       created_at: issued_at,
       expires_at,
     };
@@ -78,6 +79,8 @@ export async function makeAccessToken(
       amr: person.amr,
     }),
     ...(cnf && { cnf }),
+    // RFC 9396 §9.1.
+    ...(authorization_details.length > 0 && { authorization_details }),
   };
   const header = { typ, alg: alg ?? deps.config.ACCESS_TOKEN_SIGNING_ALG };
   // RFC 9068 §4: every verifier supports RS256, so it signs until a newly configured algorithm's key is published everywhere.

@@ -1,4 +1,5 @@
 /** The authorization that a grant results in, whichever it was, and that tokens are made from. */
+import type { AuthorizationDetail } from '../protocol/authorization-details.ts';
 import type { Claims } from '../protocol/claims.ts';
 import type { Confirmation } from '../protocol/confirmation.ts';
 import type { Client } from '../store/clients.ts';
@@ -8,7 +9,11 @@ export interface PersonAuthorization {
   /** The grant: its id goes into the tokens as `gid`, and no token outlives it. */
   grant_id: string;
   /** All that was granted; this authorization may be for a part. */
-  granted: { scope: readonly string[]; resource: readonly string[] };
+  granted: {
+    scope: readonly string[];
+    resource: readonly string[];
+    authorization_details: readonly AuthorizationDetail[];
+  };
   grant_expires_at: Date;
   /** The sector of the client's `sub` (OpenID Connect Core §8.1). */
   sector: string;
@@ -32,6 +37,8 @@ export interface Authorization {
   scope: string[];
   /** The resources this access token is for; empty means ourselves. */
   resource: string[];
+  /** The details of this access token (RFC 9396); undefined where none were granted. */
+  authorization_details?: readonly AuthorizationDetail[] | undefined;
   /** What the access token is bound to; null makes it a bearer token. */
   cnf: Confirmation | null;
   /** null when the client acts for itself. */

@@ -1,6 +1,7 @@
 /** Issues tokens: an Authorization in, a token response out. Whether to issue is decided before, by the grant. */
 import type { Config } from '../config.ts';
 import type { Deps } from '../deps.ts';
+import type { AuthorizationDetail } from '../protocol/authorization-details.ts';
 import { tokenTypeOf, type TokenType } from '../protocol/confirmation.ts';
 import { secondsUntil } from '../protocol/numeric-date.ts';
 import { narrowScope } from '../protocol/resource.ts';
@@ -21,6 +22,8 @@ export interface TokenResponse {
   /** Seconds. */
   expires_in: number;
   scope: string;
+  /** RFC 9396 §7: those of the access token. It is there where any were granted, and empty where none are left. */
+  authorization_details?: readonly AuthorizationDetail[];
   refresh_token?: string;
   id_token?: string;
 }
@@ -50,7 +53,7 @@ export async function issue(
   { rules, seal }: Sealing & { rules: Rules },
   now: Date,
 ): Promise<Issued> {
-  const { scope, resource, cnf, person, refresh_token } = authorization;
+  const { scope, resource, authorization_details, cnf, person, refresh_token } = authorization;
   const { access_token, jti, expires_at, row } = await makeAccessToken(deps, authorization, rules, now);
   const response: TokenResponse = {
     access_token,
@@ -58,6 +61,7 @@ export async function issue(
     expires_in: secondsUntil(expires_at, now),
     scope: formatScope(narrowScope(scope, resource, rules)),
   };
+  if (authorization_details) response.authorization_details = authorization_details;
   if (refresh_token !== undefined) response.refresh_token = refresh_token;
   if (person && scope.includes(OPENID)) {
     response.id_token = await issueIdToken(deps, authorization, person, { access_token, seal }, now);

@@ -46,6 +46,7 @@ export async function makeLoginToken(
     client_id: BUILT_IN_CLIENT,
     scope,
     aud: [config.ISSUER],
+    authorization_details: null,
     cnf: null,
     grant_bucket: null,
     grant_id: null,

@@ -3,6 +3,7 @@ import { errors, jwtVerify } from 'jose';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import type { PublishedKey } from '../keys/index.ts';
+import type { AuthorizationDetail } from '../protocol/authorization-details.ts';
 import type { ClaimsRequest } from '../protocol/claims-request.ts';
 import { confirmation, type Confirmation } from '../protocol/confirmation.ts';
 import { numericDate } from '../protocol/numeric-date.ts';
@@ -28,6 +29,8 @@ export interface PresentedToken {
   amr?: string[] | undefined;
   /** What its holder has to prove; a bearer token has none. */
   cnf?: Confirmation | undefined;
+  /** What exactly it is for (RFC 9396 §9.1). */
+  authorization_details?: readonly AuthorizationDetail[] | undefined;
   /** The claims that were asked for by name, for userinfo alone. */
   requested_claims?: ClaimsRequest | null | undefined;
   /** The sector of its client's `sub`, as the grant noted it. */
@@ -50,6 +53,8 @@ const jwtClaims = z.object({
   acr: z.string().optional(),
   amr: z.array(z.string()).optional(),
   cnf: confirmation.optional(),
+  // We signed it: its form was looked at before.
+  authorization_details: z.array(z.custom<AuthorizationDetail>()).optional(),
   groups: z.array(z.string()).optional(),
   roles: z.array(z.string()).optional(),
 });
@@ -133,6 +138,7 @@ export const tokenOf = (row: LiveToken): PresentedToken => ({
   acr: row.acr ?? undefined,
   amr: row.amr ?? undefined,
   cnf: row.cnf ?? undefined,
+  authorization_details: row.authorization_details ?? undefined,
   requested_claims: row.requested_claims,
   sector: row.granted?.sector,
 });

@@ -1,9 +1,10 @@
 /**
- * The rules: all registered scopes and resources, by which the scope of a token is narrowed to where it goes. They change
+ * The rules: all registered scopes, resources and types of authorization details, by which the scope of a token is narrowed to where it goes. They change
  * seldom, so what follows from them alone is computed once (`perRules`) and not at every request.
  */
 import type { Deps } from '../deps.ts';
 import { scopeOpenTo, type ScopeOwner } from '../protocol/scope.ts';
+import type { AuthorizationType } from '../store/authorization-types.ts';
 import type { Client } from '../store/clients.ts';
 import type { KnownResource } from '../store/resources.ts';
 import type { KnownScope } from '../store/scopes.ts';
@@ -14,11 +15,14 @@ export interface Rules {
   scopes: ReadonlyMap<string, KnownScope>;
   /** By identifier. */
   resources: ReadonlyMap<string, KnownResource>;
+  /** Types of authorization details (RFC 9396), by name. */
+  types: ReadonlyMap<string, AuthorizationType>;
 }
 
 interface CachedRules {
   issuer: string;
   resources: Promise<unknown>;
+  types: Promise<unknown>;
   rules: Promise<Rules>;
 }
 
@@ -28,15 +32,16 @@ const cached = new WeakMap<Promise<unknown>, CachedRules>();
 /** The current rules: the same object until the directory reads a row anew. */
 export function rulesOf({ config, directory }: Pick<Deps, 'config' | 'directory'>): Promise<Rules> {
   const issuer = config.ISSUER;
-  const [scopes, resources] = [directory.scopes(), directory.resources()];
+  const [scopes, resources, types] = [directory.scopes(), directory.resources(), directory.types()];
   const before = cached.get(scopes);
-  if (before?.resources === resources && before.issuer === issuer) return before.rules;
-  const rules = Promise.all([scopes, resources]).then(([byName, byUri]) => ({
+  if (before?.resources === resources && before.types === types && before.issuer === issuer) return before.rules;
+  const rules = Promise.all([scopes, resources, types]).then(([byName, byUri, byType]) => ({
     issuer,
     scopes: byName,
     resources: byUri,
+    types: byType,
   }));
-  cached.set(scopes, { issuer, resources, rules });
+  cached.set(scopes, { issuer, resources, types, rules });
   return rules;
 }
 

@@ -96,18 +96,27 @@ async function verifyOpaque(
  */
 async function limitToClient(deps: Needs, token: PresentedToken): Promise<PresentedToken | undefined> {
   const rules = await rulesOf(deps);
-  const { issuer, scopes, resources } = rules;
+  const { issuer, scopes, resources, types } = rules;
   let open: readonly string[];
+  let open_types: readonly string[] = [];
   if (token.client_id === BUILT_IN_CLIENT) open = loginScope(scopes);
   else {
     const client = await deps.directory.client(token.client_id);
     if (!client || isCalledBack(client, token)) return undefined;
     open = scopeOf(token, client, rules);
+    open_types = client.authorization_details_types ?? [];
   }
-  return withoutGone(token, {
+  const limited = withoutGone(token, {
     scope: (name) => !open.includes(name) || isOlder(token, scopes.get(name)),
     aud: (uri) => uri !== issuer && (!resources.has(uri) || isOlder(token, resources.get(uri))),
   });
+  if (!limited?.authorization_details) return limited;
+  // RFC 9396 §9.2: of types that there still are, that are no others of their name, and that the client may still ask for.
+  const left = limited.authorization_details.filter(({ type }) => {
+    const known = types.get(type);
+    return known !== undefined && open_types.includes(type) && limited.iat >= numericDate(known.created_at);
+  });
+  return { ...limited, authorization_details: left.length > 0 ? left : undefined };
 }
 
 /** The scope that a token still has: what is open to its client now, and known to its resources. */

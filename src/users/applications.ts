@@ -1,8 +1,9 @@
 /** The applications that a person is connected with: what each may do, and the end of that. */
 import type { Deps } from '../deps.ts';
 import type { Actor } from '../events/index.ts';
+import type { AuthorizationDetail } from '../protocol/authorization-details.ts';
 import * as consents from '../store/consents.ts';
-import * as grants from '../store/grants.ts';
+import { byClient } from '../store/granted-to-clients.ts';
 import { transact } from '../store/postgres/db.ts';
 import { narrowConsent, withdrawConsent } from './access.ts';
 
@@ -16,6 +17,8 @@ export interface Application {
   /** The part of it that the person agreed to, and can take back alone. */
   agreed: string[];
   resource: string[];
+  /** What exactly its grants are for (RFC 9396). */
+  authorization_details: readonly AuthorizationDetail[];
   /** It may come back while nobody is there. */
   offline_access: boolean;
   /** Has it access now? Otherwise what was agreed to is remembered, so that it need not be asked again. */
@@ -31,15 +34,16 @@ const MOST = 200;
 /** The applications of a person, by name. */
 export async function applicationsOf({ db }: Pick<Deps, 'db'>, sub: string, now: Date): Promise<Application[]> {
   const keyset = { columns: ['client_id'], descending: false, after: undefined, limit: MOST };
-  const [granted, agreed] = await Promise.all([grants.byClient(db, sub, now), consents.page(db, sub, keyset)]);
+  const [granted, agreed] = await Promise.all([byClient(db, sub, now), consents.page(db, sub, keyset)]);
   const byId = new Map<string, Application>();
-  for (const { client_id, client_name, scope, resource, offline, since, last_used } of granted) {
+  for (const { client_id, client_name, scope, resource, authorization_details, offline, since, last_used } of granted) {
     byId.set(client_id, {
       client_id,
       client_name: client_name ?? client_id,
       scope,
       agreed: [],
       resource,
+      authorization_details,
       offline_access: offline,
       has_access: true,
       since,
@@ -55,6 +59,7 @@ export async function applicationsOf({ db }: Pick<Deps, 'db'>, sub: string, now:
       scope: union(present?.scope ?? [], ...entries.map(({ scope }) => scope)),
       agreed: union(...entries.map(({ scope }) => scope)),
       resource: union(present?.resource ?? [], ...entries.map(({ resource }) => resource.split(' ').filter(Boolean))),
+      authorization_details: present?.authorization_details ?? [],
       offline_access: present?.offline_access ?? false,
       has_access: present !== undefined,
       since: present && present.since < since ? present.since : since,

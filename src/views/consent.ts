@@ -1,4 +1,5 @@
 import { durationIn, listIn } from '../languages/intl.ts';
+import { authorizationDetails, type DetailView } from './authorization-details.ts';
 import { clientName, namedClient, plain, who, type ClientView, type PersonView } from './client.ts';
 import { hidden } from './form.ts';
 import { html, type Html } from './html.ts';
@@ -32,6 +33,8 @@ export type ConsentPageProps = {
   user_code?: string | undefined;
   resource?: readonly string[] | undefined;
   scopes: readonly ScopeView[];
+  /** What exactly is asked for (RFC 9396). */
+  details?: readonly DetailView[] | undefined;
   /** For how many seconds at most the application keeps what it is allowed. */
   lasts: number;
 };
@@ -54,6 +57,7 @@ export function consentPage(props: ConsentPageProps): Html {
     redirect_origin,
     resource = [],
     scopes,
+    details = [],
     lasts,
   } = props;
   const t = consentSentences(frame.lang);
@@ -70,7 +74,7 @@ export function consentPage(props: ConsentPageProps): Html {
     scripts: [sendOnce],
     body: html`
       ${client.registered_by === 'self' && html`<p class="note small" id="unchecked">${t.unchecked}</p>`}
-      ${who(person, html`<a href="${switch_url}">${t.not_you}</a>`)}
+      ${who(person, html`<a href="${switch_url}">${t.not_you}</a>`)} ${authorizationDetails(frame.lang, details)}
       ${groups.map(({ group, icon }) => {
         const rows = scopes.filter((scope) => scope.group === group);
         return (

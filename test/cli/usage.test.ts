@@ -30,6 +30,7 @@ const COMMANDS = [
   'tokens',
   'scopes',
   'resources',
+  'authorization-types',
   'upstreams',
   'keys',
   'registration-tokens',

@@ -68,6 +68,7 @@ const named = (kind: 'scopes' | 'resources', exists: boolean, method: 'PUT' | 'D
     return send(method, path, method === 'PUT' ? {} : undefined);
   };
 };
+const A_SCHEMA = { type: 'object', additionalProperties: false, properties: {} };
 const aNotice = async (): Promise<string> => {
   const { client_id } = await aClient(at);
   const row = { client_id, sub: 's', sid: 's', attempts: 10, last_failure: null };
@@ -193,6 +194,17 @@ const events: Record<string, Recorded> = {
   scope_deleted: { tables: ['scopes', 'consents'], prepare: named('scopes', true, 'DELETE') },
   resource_changed: { tables: ['resources'], prepare: named('resources', false, 'PUT') },
   resource_deleted: { tables: ['resources'], prepare: named('resources', true, 'DELETE') },
+  authorization_type_changed: {
+    tables: ['authorization_types'],
+    prepare: async () => send('PUT', '/authorization-types/audited', { schema: A_SCHEMA }),
+  },
+  authorization_type_deleted: {
+    tables: ['authorization_types'],
+    async prepare() {
+      await operator.send('PUT', '/authorization-types/ended', { schema: A_SCHEMA });
+      return send('DELETE', '/authorization-types/ended');
+    },
+  },
   key_rotated: { tables: ['signing_keys'], prepare: async () => send('POST', '/keys/rotate', { alg: 'ES256' }) },
   key_retired: {
     tables: ['signing_keys'],

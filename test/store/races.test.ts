@@ -237,6 +237,7 @@ describe('a code issued while its session ends gives nothing', () => {
         acr: '1',
         offline: false,
         requested_claims: null,
+        authorization_details: null,
         sector: '',
         confidential: true,
       },

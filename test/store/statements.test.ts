@@ -76,12 +76,12 @@ describe('POST /token', () => {
     expect(await costOf(work)).toEqual([0, 0]);
   });
 
-  test('client_credentials for a client not seen for ten seconds reads three tables', async () => {
+  test('client_credentials for a client not seen for ten seconds reads four tables', async () => {
     const service = await aService(at);
     at.deps.directory.clear();
     const work = (): ReturnType<typeof postForm> =>
       postForm(at, '/token', { grant_type: 'client_credentials', ...credentials(service) });
-    expect(await costOf(work)).toEqual([3, 0]);
+    expect(await costOf(work)).toEqual([4, 0]);
   });
 
   test('a code is exchanged in one statement', async () => {

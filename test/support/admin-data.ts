@@ -33,6 +33,14 @@ const EXAMPLES: ReadonlyArray<readonly [method: 'POST' | 'PUT', path: string, bo
   ['PUT', '/roles/{role_id}/groups/{group_id}', {}],
   ['PUT', '/scopes/{name}', { name: 'notes:read', description: 'Read notes' }],
   ['PUT', '/resources/{resource}', { resource: 'https://notes.example.test', name: 'Notes' }],
+  [
+    'PUT',
+    '/authorization-types/{name}',
+    {
+      name: 'notes:read',
+      schema: { type: 'object', additionalProperties: false, properties: { note: { type: 'string' } } },
+    },
+  ],
   ['POST', '/registration-tokens', { label: 'partners' }],
   [
     'PUT',

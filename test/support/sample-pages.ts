@@ -89,6 +89,19 @@ export function samplePages(frame: Frame): Record<string, Html> {
       userVerification: 'required',
     }),
   };
+  const details = [
+    {
+      sentence: 'Pay {/money} to {/recipient}',
+      detail: {
+        type: 'payment',
+        money: { amount: '1234567.50', currency: 'EUR' },
+        recipient: hostile,
+        actions: ['initiate', hostile],
+        parts: [{ to: 'DE02 1203 0000 0000 2020 51', share: 0.25, urgent: true }, {}],
+      },
+    },
+    { sentence: 'Of {/nothing}', detail: { type: hostile, locations: [], [hostile]: null } },
+  ];
   const consent = {
     ...form,
     action: '/interaction/1/consent',
@@ -182,6 +195,7 @@ export function samplePages(frame: Frame): Record<string, Html> {
       scopes: consent.scopes.slice(0, 3).map((scope) => ({ ...scope, is_new: true })),
       resource: [],
     }),
+    'consent-details-hostile': consentPage({ ...consent, details }),
     'consent-long': consentPage({
       ...consent,
       client: longClient,

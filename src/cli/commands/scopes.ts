@@ -69,7 +69,7 @@ const put: Leaf<PutOptions> = {
     }),
 };
 
-function translation(
+export function translation(
   text: string,
   before: Readonly<Record<string, string | null>> = {},
 ): Record<string, string | null> {

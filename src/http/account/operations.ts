@@ -57,6 +57,7 @@ const application = z.strictObject({
   scope: z.array(z.string()),
   agreed: z.array(z.string()).describe('The part of it that the person was asked for'),
   resource: z.array(z.string()),
+  authorization_details: z.array(z.looseObject({ type: z.string() })),
   offline_access: z.boolean(),
   has_access: z.boolean(),
   since: moment,

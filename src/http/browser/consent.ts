@@ -10,6 +10,7 @@ import { sendPage } from '../page.ts';
 import { requesterOf } from '../request.ts';
 import { clientView, placeOf } from './client-view.ts';
 import type { Context } from './context.ts';
+import { detailsOf } from './details-view.ts';
 import { stepDoor, stepForm, switchUrl } from './interaction.ts';
 import { personView } from './signed-in.ts';
 
@@ -36,6 +37,7 @@ export function consent(app: FastifyInstance, context: Context): void {
           is_new: !opened.remembered.claims.includes(name),
         }));
       const lasts = await accessLasts(deps, opened);
+      const details = await detailsOf(context, opened.request.authorization_details ?? []);
       sendPage(context, reply, (frame) =>
         consentPage({
           frame,
@@ -47,6 +49,7 @@ export function consent(app: FastifyInstance, context: Context): void {
           user_code: opened.request.user_code,
           resource: opened.request.resource,
           lasts,
+          details: details(frame.lang),
           scopes: [...scopesIn(frame.lang), ...claimsIn(frame.lang)],
         }),
       );

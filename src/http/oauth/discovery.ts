@@ -30,6 +30,7 @@ import { crossOriginRoute } from '../cors.ts';
 import { sendDocument, type PublicDocument } from './public-document.ts';
 
 type Scopes = Awaited<ReturnType<Deps['directory']['scopes']>>;
+type Types = Awaited<ReturnType<Deps['directory']['types']>>;
 
 const MAX_AGE = 300;
 
@@ -51,18 +52,18 @@ const openAt = (app: FastifyInstance, url: string, document: () => Promise<Publi
   });
 
 /**
- * Makes the document, once for each reading of the scopes: nothing else in it changes. While the database is away it is
+ * Makes the document, once for each reading of the scopes and of the types of authorization details: nothing else in it changes. While the database is away it is
  * the last one: what is public does not wait for it.
  */
 function documentOf(app: FastifyInstance, deps: Deps): () => Promise<PublicDocument> {
-  let last: { scopes: Scopes; document: PublicDocument } | undefined;
+  let last: { scopes: Scopes; types: Types; document: PublicDocument } | undefined;
   const current = async (): Promise<PublicDocument> => {
     try {
-      const scopes = await deps.directory.scopes();
-      if (last?.scopes !== scopes) {
-        const body = Buffer.from(JSON.stringify(metadata(deps.config, scopes)));
+      const [scopes, types] = await Promise.all([deps.directory.scopes(), deps.directory.types()]);
+      if (last?.scopes !== scopes || last.types !== types) {
+        const body = Buffer.from(JSON.stringify(metadata(deps.config, scopes, types)));
         const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
-        last = { scopes, document: { body, etag, max_age: MAX_AGE } };
+        last = { scopes, types, document: { body, etag, max_age: MAX_AGE } };
       }
       return last.document;
     } catch (error) {
@@ -85,7 +86,7 @@ const endpointsOf = ({ ISSUER, REGISTRATION }: Deps['config']): Record<string, s
   );
 
 /** The metadata, member by registered member. */
-export function metadata(config: Deps['config'], known: Scopes): Record<string, unknown> {
+export function metadata(config: Deps['config'], known: Scopes, types: Types): Record<string, unknown> {
   const { ISSUER, SIGNING_ALGS } = config;
   const scopes = [...known.values()];
   const claims = new Set(scopes.flatMap((scope) => scope.claims));
@@ -98,6 +99,8 @@ export function metadata(config: Deps['config'], known: Scopes): Record<string, 
     backchannel_logout_session_supported: true,
     frontchannel_logout_supported: true,
     frontchannel_logout_session_supported: true,
+    // RFC 9396 §10.
+    ...(types.size > 0 && { authorization_details_types_supported: [...types.keys()] }),
     scopes_supported: scopes.map((scope) => scope.name),
     response_types_supported: RESPONSE_TYPES,
     response_modes_supported: Object.keys(responseModes),

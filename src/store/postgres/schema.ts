@@ -5,6 +5,7 @@
 import type { AccessTokensTable, RevokedTokensTable } from '../access-tokens.ts';
 import type { AuditEventsTable } from '../audit-log.ts';
 import type { AuthorizationCodesTable } from '../authorization-codes.ts';
+import type { AuthorizationTypesTable } from '../authorization-types.ts';
 import type { ClientLogosTable } from '../client-logos.ts';
 import type { ClientsTable } from '../clients-table.ts';
 import type { ClientSecretsTable } from '../clients.ts';
@@ -90,6 +91,7 @@ export interface Database {
   refusals: RefusalsTable;
   audit_events: AuditEventsTable;
   upstreams: UpstreamsTable;
+  authorization_types: AuthorizationTypesTable;
   upstream_links: UpstreamLinksTable;
   upstream_requests: UpstreamRequestsTable;
   upstream_sessions: UpstreamSessionsTable;

@@ -1,3 +1,4 @@
+import { oneDetail, type DetailView } from '../authorization-details.ts';
 import { clientName, plain, type ClientView } from '../client.ts';
 import { hidden } from '../form.ts';
 import { html, type Html } from '../html.ts';
@@ -15,6 +16,8 @@ export type ApplicationView = {
     agreed: boolean;
   }>;
   resource: readonly string[];
+  /** What exactly it was allowed (RFC 9396). */
+  details?: readonly DetailView[] | undefined;
   offline_access: boolean;
   offline_agreed: boolean;
   has_access: boolean;
@@ -51,7 +54,17 @@ export function applicationsPage({ frame, action, form_token, applications, done
 
 function item(application: ApplicationView, frame: AccountFrame): Html {
   const t = applicationsSentences(frame.lang);
-  const { client, scopes, resource, offline_access, offline_agreed, has_access, since, last_used } = application;
+  const {
+    client,
+    scopes,
+    resource,
+    details = [],
+    offline_access,
+    offline_agreed,
+    has_access,
+    since,
+    last_used,
+  } = application;
   const takeBack = (scope: string, said: string | Html): Html =>
     html`<button
       class="button"
@@ -74,6 +87,7 @@ function item(application: ApplicationView, frame: AccountFrame): Html {
       ${scopes.length === 0 && html`<li>${t.nothing}</li>`}
       ${(offline_access || offline_agreed) && html`<li><span>${t.offline}</span> ${offline_agreed && takeBack('offline_access', t.offline)}</li>`}
     </ul>
+    ${details.map((detail) => oneDetail(frame.lang, detail))}
     ${
       resource.length > 0 &&
       html`<p class="small muted">

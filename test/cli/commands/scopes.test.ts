@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commandsOn, type Postern } from '../../support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -104,3 +107,30 @@ test.each(['http://localhost:3000', 'http://localhost:3000/admin/v1'])(
     expect((await postern(['resources', 'list', '--json'])).stdout).not.toContain(resource);
   },
 );
+
+test('authorization-types put, list and delete: a schema is replaced whole', async () => {
+  const schemaOf = async (properties: object): Promise<string> => {
+    const file = join(await mkdtemp(join(tmpdir(), 'schema-')), 'payment.json');
+    await writeFile(file, JSON.stringify({ type: 'object', additionalProperties: false, properties }));
+    return file;
+  };
+  const put = ['authorization-types', 'put', 'payment', '--json'];
+  expect((await postern([...put, '--sentence', 'Pay'])).code).toBe(2);
+  const first = await schemaOf({ amount: { type: 'number' } });
+  const made = await postern([...put, '--schema', first, '--narrowable', '/amount', '--sentence', 'Pay {/amount}']);
+  expect(made.json()).toMatchObject({ name: 'payment', narrowable: ['/amount'], sentence: 'Pay {/amount}' });
+  const said = await postern([...put, '--sentence-in', 'de={/amount} zahlen', '--sentence-in', 'fr=Payer']);
+  expect(said.json()).toMatchObject({ sentences: { de: '{/amount} zahlen', fr: 'Payer' } });
+  expect((await postern([...put, '--sentence-in', 'fr='])).json()).toMatchObject({
+    sentences: { de: '{/amount} zahlen' },
+  });
+  const second = await schemaOf({ amount: { type: 'integer' }, to: { type: 'string' } });
+  expect((await postern([...put, '--schema', second])).json()).toMatchObject({
+    schema: { properties: { amount: { type: 'integer' }, to: { type: 'string' } } },
+    sentence: 'Pay {/amount}',
+  });
+  expect((await postern([...put, '--schema', await schemaOf({ to: { type: 'string' } })])).stderr).toContain('/amount');
+  expect((await postern(['authorization-types', 'list'])).stdout).toMatch(/^payment +.*Pay \{\/amount\}$/m);
+  expect((await postern(['authorization-types', 'delete', 'payment'])).code).toBe(0);
+  expect((await postern(['authorization-types', 'delete', 'payment'])).code).toBe(3);
+});

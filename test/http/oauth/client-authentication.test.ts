@@ -301,7 +301,7 @@ async function stored(): Promise<unknown> {
 }
 
 test('every endpoint that discovery names is here, or is known to authenticate no client', async () => {
-  const named = Object.keys(metadata(at.deps.config, await at.deps.directory.scopes())).filter((member) =>
+  const named = Object.keys(metadata(at.deps.config, await at.deps.directory.scopes(), new Map())).filter((member) =>
     member.endsWith('_endpoint'),
   );
   expect(named.toSorted()).toEqual([...Object.keys(doors), ...OTHERS].toSorted());

@@ -119,6 +119,7 @@ test('a batch of answers and of revocations, a password change and the end of a 
           acr: '1',
           offline: false,
           requested_claims: null,
+          authorization_details: null,
           sector: '',
           confidential: true,
         },

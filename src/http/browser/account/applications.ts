@@ -14,6 +14,7 @@ import { scopeSentence } from '../../../views/claims.ts';
 import { requesterOf } from '../../request.ts';
 import { clientView } from '../client-view.ts';
 import type { Context } from '../context.ts';
+import { detailsOf } from '../details-view.ts';
 import { accountDoor } from './door.ts';
 
 export function applications(app: FastifyInstance, context: Context): void {
@@ -40,12 +41,24 @@ export function applications(app: FastifyInstance, context: Context): void {
   });
 }
 
+/** Of types that there are: what is left of others opens nothing. */
+async function knownOf(
+  { directory }: Context['deps'],
+  details: Application['authorization_details'],
+): Promise<Application['authorization_details']> {
+  if (details.length === 0) return details;
+  const types = await directory.types();
+  return details.filter(({ type }) => types.has(type));
+}
+
 /** How it looks in a language. */
 async function viewOf({ deps }: Context, application: Application): Promise<(language: Language) => ApplicationView> {
-  const { client_id, client_name, scope, agreed, ...rest } = application;
+  const { client_id, client_name, scope, agreed, authorization_details, ...rest } = application;
   const [client, scopes] = await Promise.all([deps.directory.client(client_id), deps.directory.scopes()]);
+  const details = await detailsOf({ deps }, await knownOf(deps, authorization_details));
   return (language) => ({
     ...rest,
+    details: details(language),
     // One that is disabled is not in the directory; it has a name all the same.
     client: client ? clientView(client, language) : { client_id, client_name },
     scopes: scope
