@@ -41,6 +41,7 @@ test('a grant is listed by person, client, state and time; DELETE ends it and no
     live: true,
     scope: 'openid offline_access',
     resource: [],
+    authorization_details: [],
     auth_time: expect.any(String),
     acr: expect.any(String),
     amr: ['pwd'],
