@@ -43,7 +43,7 @@ export const typeOf = ({
 }: store.AuthorizationType): Omit<store.AuthorizationType, 'created_at'> => type;
 
 /** The members that a sentence names. */
-export const membersOf = (text: string): string[] => [...text.matchAll(/\{(\/[^{}]*)\}/g)].map(([, member]) => member!);
+const membersOf = (text: string): string[] => [...text.matchAll(/\{(\/[^{}]*)\}/g)].map(([, member]) => member!);
 
 /** Creates a type, or replaces what is named of it; the rest stays. @throws ZodError, WriteError */
 export async function putAuthorizationType(

@@ -10,7 +10,7 @@ import { isUriText } from '../protocol/uri.ts';
 export type DetailsSchema = Readonly<Record<string, unknown>>;
 
 /** Characters of a schema as JSON. */
-export const MAX_SCHEMA = 16_384;
+const MAX_SCHEMA = 16_384;
 const MAX_DEPTH = 12;
 
 /** What stands under a keyword: schemas, by name, in a list, or one. The others hold values. */

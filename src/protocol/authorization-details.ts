@@ -6,7 +6,7 @@ import { OAuthError, type ErrorDetail } from './error.ts';
 import { isPlainText } from './plain-text.ts';
 import { isUriText } from './uri.ts';
 
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json };
+type Json = string | number | boolean | null | readonly Json[] | { readonly [member: string]: Json };
 
 /** One thing that is asked for (§2): an object whose `type` says what its other members mean. */
 export type AuthorizationDetail = {
@@ -25,7 +25,7 @@ export interface DetailRule {
 }
 
 /** More details, or larger ones, are nobody's to read on a page. */
-export const MAX_DETAILS = 16;
+const MAX_DETAILS = 16;
 const MAX_CHARACTERS = 8192;
 const MAX_DEPTH = 8;
 const MAX_NAME = 100;
@@ -119,7 +119,7 @@ export const isSame = (a: Json | AuthorizationDetail, b: Json | AuthorizationDet
 const NOTHING: ReadonlySet<string> = new Set();
 
 /** Is a detail at most another one? Only what its type lets be narrowed may be less; everything else is the same. */
-export const isWithin = (
+const isWithin = (
   requested: AuthorizationDetail,
   granted: AuthorizationDetail,
   { narrowable }: Pick<DetailRule, 'narrowable'>,
