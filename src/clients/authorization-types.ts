@@ -38,7 +38,7 @@ export type AuthorizationTypeChanges = Partial<Omit<store.AuthorizationType, 'na
 
 /** A type as it is answered: when its name was taken is our own business. */
 export const typeOf = ({
-  created_at: _,
+  created_at: _created_at,
   ...type
 }: store.AuthorizationType): Omit<store.AuthorizationType, 'created_at'> => type;
 

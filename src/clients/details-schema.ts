@@ -76,7 +76,7 @@ function problemAt(schema: unknown, at: string, depth: number, part: boolean): s
   if (strange !== undefined)
     return `${place} has the keyword ${strange}, which is not taken (${Object.keys(KEYWORDS).join(', ')})`;
   const { type, format, properties, additionalProperties } = known;
-  if (format !== undefined && !Object.hasOwn(FORMATS, String(format))) {
+  if (format !== undefined && !(typeof format === 'string' && Object.hasOwn(FORMATS, format))) {
     return `${place} has a format that there is not (${Object.keys(FORMATS).join(', ')})`;
   }
   if (additionalProperties !== undefined && additionalProperties !== false)
@@ -154,7 +154,9 @@ export function formProblem(
   let validate = byRow.get(type);
   if (!validate) byRow.set(type, (validate = compile(type.name, type.schema)));
   if (validate(detail)) return undefined;
-  const [{ instancePath = '', message = 'is wrong', params = {} } = {}] = validate.errors ?? [];
+  const [error] = validate.errors ?? [];
+  if (!error) return 'the detail is wrong';
+  const { instancePath, message = 'is wrong', params } = error;
   const strange: unknown = params['additionalProperty'];
   return `${instancePath || 'the detail'} ${message}${typeof strange === 'string' ? ` (${strange})` : ''}`;
 }

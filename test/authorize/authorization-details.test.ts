@@ -365,6 +365,6 @@ describe('a type is refused that could not be kept', () => {
     ['what is narrowed and is not there', { schema: schema({ a: { type: 'string' } }), narrowable: ['/b'] }],
     ['a resource that there is not', { schema: schema({}), resource: ['https://none.example.test'] }],
   ])('%s', async (_what, type) => {
-    await expect(put('refused', type)).rejects.toThrow();
+    await expect(put('refused', type)).rejects.toThrow(/schema|sentence|narrowable|resource/);
   });
 });
