@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import type { KeyRing } from './keys/index.ts';
 import type { Secrets } from './keys/secrets.ts';
 import type { RequestUris } from './authorize/request-uri.ts';
+import type { Authorities } from './clients/certificates.ts';
 import type { Directory } from './clients/directory.ts';
 import type { Guesses } from './clients/guesses.ts';
 import type { ClientKeys } from './clients/jwks.ts';
@@ -31,6 +32,8 @@ export interface Deps {
   /** Clients, scopes and resources, cached for seconds. */
   readonly directory: Directory;
   readonly guesses: Guesses;
+  /** Those who sign certificates of clients. */
+  readonly authorities: Authorities;
   /** The public keys of clients. */
   readonly clientKeys: ClientKeys;
   /** The request objects that clients publish. */

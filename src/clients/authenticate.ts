@@ -11,6 +11,8 @@ import type { Method, PresentedCredentials, Proof, ProofContext } from './auth-m
 import { none } from './auth-methods/none.ts';
 import { requireProfile } from './profile.ts';
 import { privateKeyJwt } from './auth-methods/private-key-jwt.ts';
+import { selfSignedTlsClientAuth } from './auth-methods/self-signed-tls-client-auth.ts';
+import { tlsClientAuth } from './auth-methods/tls-client-auth.ts';
 
 export type Needs = Pick<Deps, 'directory' | 'guesses'> & ProofContext['deps'];
 
@@ -22,6 +24,8 @@ export const authMethods = {
   client_secret_basic: clientSecretBasic,
   client_secret_post: clientSecretPost,
   private_key_jwt: privateKeyJwt,
+  tls_client_auth: tlsClientAuth,
+  self_signed_tls_client_auth: selfSignedTlsClientAuth,
   none,
 } as const satisfies Record<AuthMethod, Method>;
 
@@ -45,8 +49,8 @@ export async function authenticate(
   now: Date,
 ): Promise<Client> {
   const { directory, guesses } = deps;
-  const credentials = read(presented);
-  const { name, method, proof } = credentials;
+  const read = readCredentials(presented);
+  const [{ name, method, proof }] = read;
   const { client_id } = proof;
   const refuseGuess = (retry_after: number): void => {
     if (retry_after === 0) return;
@@ -62,6 +66,7 @@ export async function authenticate(
   const client = await directory.client(client_id);
   // Again, and nothing is awaited from here until a wrong secret is counted: of many at once no more are compared.
   refuseGuess(blocked());
+  const credentials = read.find((one) => client && one.method.isUsedBy(client)) ?? read[0];
   const answer = refute(client, credentials, { deps, now });
   const refuted = answer instanceof Promise ? await answer : answer;
   if (client && refuted === undefined) {
@@ -77,14 +82,20 @@ export async function authenticate(
   });
 }
 
-/** The credentials of a request: RFC 6749 §2.3 allows one method in each. @throws OAuthError invalid_client, invalid_request */
-function read(presented: PresentedCredentials): Credentials {
+/**
+ * The credentials of a request: RFC 6749 §2.3 allows one method in each. Where nothing was sent but a name, several methods may have
+ * read it, one of which is the client's: none of them can be guessed.
+ * @throws OAuthError invalid_client, invalid_request
+ */
+function readCredentials(presented: PresentedCredentials): [Credentials, ...Credentials[]] {
   const all: Credentials[] = [];
+  const alone: Credentials[] = [];
   for (const [name, method] of METHODS) {
-    const proof = method.onlyAlone && all.length > 0 ? undefined : method.read(presented);
-    if (proof) all.push({ name, method, proof });
+    if (method.onlyAlone && all.length > 0) continue;
+    const proof = method.read(presented);
+    if (proof) (method.onlyAlone ? alone : all).push({ name, method, proof });
   }
-  const [credentials] = all;
+  const [credentials = alone[0]] = all;
   if (!credentials) {
     const detail = { check: 'client_authentication', expected: 'credentials of a client', received: 'none' } as const;
     throw invalidClient('client authentication is missing', detail);
@@ -103,7 +114,7 @@ function read(presented: PresentedCredentials): Credentials {
       received: `client_id: ${strangeName(client_id)}, ${name}: ${strangeName(proof.client_id)}`,
     });
   }
-  return credentials;
+  return all.length > 0 ? [credentials] : [credentials, ...alone.slice(1)];
 }
 
 /** Why the credentials prove nothing; undefined when they prove that it is this client. */

@@ -3,7 +3,7 @@ import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Deps } from '../deps.ts';
 import type { EncryptionAlg } from '../protocol/encryption-alg.ts';
-import { publicJwks, type PublicJwks } from '../protocol/jwks.ts';
+import { holdsCertificate, publicJwks, type PublicJwks } from '../protocol/jwks.ts';
 import type { Client } from '../store/clients.ts';
 import { encryptionKeyOf, type EncryptionKey } from './encryption-key.ts';
 
@@ -14,6 +14,8 @@ type KeySource = Pick<Client, 'jwks' | 'jwks_uri' | 'registered_by'>;
 export interface ClientKeys {
   /** Finds the key of a signature. An unknown `kid` makes us look again, but not more often than every half minute. */
   keysOf(source: KeySource): JWTVerifyGetKey;
+  /** Is a certificate (DER) the first one in the x5c of one of the keys (RFC 8705 §2.2)? */
+  hasCertificate(source: KeySource, der: Buffer): Promise<boolean>;
   /** The key to encrypt to; undefined when there is none that fits, or the set cannot be had. */
   encryptionKeyOf(source: KeySource, alg: EncryptionAlg): Promise<EncryptionKey | undefined>;
 }
@@ -103,6 +105,19 @@ export function createClientKeys(fetch: Deps['fetch'], now: () => number): Clien
           return newer.verifying(header, token);
         }
       },
+    async hasCertificate({ jwks, jwks_uri, registered_by }, der) {
+      if (jwks !== null) return holdsCertificate(jwks, der);
+      if (jwks_uri === null) return false;
+      const trusted = registered_by === 'operator';
+      try {
+        const set = sets.get(cacheKey(jwks_uri, trusted)) ?? (await attempt(jwks_uri, trusted));
+        // The client may have published it since.
+        return holdsCertificate(set.jwks, der) || holdsCertificate((await attempt(jwks_uri, trusted)).jwks, der);
+      } catch (error) {
+        if (error instanceof errors.JWKSNoMatchingKey) return false;
+        throw error;
+      }
+    },
     async encryptionKeyOf({ jwks, jwks_uri, registered_by }, alg) {
       if (jwks !== null) return encryptionKeyOf(jwks, alg);
       if (jwks_uri === null) return undefined;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { changeOf } from '../events/change.ts';
 import { record, type Actor } from '../events/index.ts';
-import { clientId, clientSecret, isPublic, usesSecret } from '../protocol/client.ts';
+import { clientId, clientSecret, isPublic, TLS_SUBJECTS, usesSecret } from '../protocol/client.ts';
 import {
   clientMetadata,
   encryptionDefaults,
@@ -25,7 +25,7 @@ import { transact, type Trx } from '../store/postgres/db.ts';
 import * as grants from '../store/grants.ts';
 import { newId, sha256 } from '../protocol/handle.ts';
 import * as notices from '../store/logout-notices.ts';
-import { seesCertificates } from './certificates.ts';
+import { missingFor, seesCertificates } from './certificates.ts';
 import { fetchSector, requireOwnBackchannel, requireSameSector, requireSector, type Sector } from './sector.ts';
 
 export type Needs = Pick<Deps, 'config' | 'db' | 'random' | 'fetch'>;
@@ -148,7 +148,8 @@ function losesProof(before: clients.ClientRow, after: Columns): boolean {
   const remaining = after.jwks?.keys ?? [];
   const lacks = before.jwks?.keys.some((key) => !remaining.some((one) => isDeepStrictEqual(one, key))) ?? false;
   const moved = before.jwks_uri !== null && before.jwks_uri !== after.jwks_uri;
-  return usesSecret(before) !== usesSecret(after) || lacks || moved;
+  const renamed = TLS_SUBJECTS.some((name) => before[name] !== null && before[name] !== after[name]);
+  return usesSecret(before) !== usesSecret(after) || lacks || moved || renamed;
 }
 
 /** RFC 7591 §3.2.1: a secret comes with its expiry; 0 is never. */
@@ -224,6 +225,9 @@ function parseMetadata(
     if (alg === undefined || config.SIGNING_ALGS.includes(alg) || alg === present?.[member]) continue;
     refuse(member, `must be one of SIGNING_ALGS: ${config.SIGNING_ALGS.join(', ')}`, alg);
   }
+  const { token_endpoint_auth_method: method } = metadata;
+  const missing = method === present?.token_endpoint_auth_method ? undefined : missingFor(config, method);
+  if (missing !== undefined) refuse('token_endpoint_auth_method', `${method} needs ${missing}`, method);
   const member = 'tls_client_certificate_bound_access_tokens';
   if (metadata[member] && !present?.[member] && !seesCertificates(config)) {
     refuse(member, 'needs MTLS_PROXY_FORMAT: no certificates of clients come in here', true);

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { adminResource } from '../admin/index.ts';
 import { createRequestUris } from '../authorize/request-uri.ts';
 import { accountResource } from '../clients/account-resource.ts';
+import { readAuthorities } from '../clients/certificates.ts';
 import { createDirectory } from '../clients/directory.ts';
 import { createGuesses } from '../clients/guesses.ts';
 import { createClientKeys } from '../clients/jwks.ts';
@@ -106,6 +107,7 @@ export async function openDeps(config: Config, connection: Connection, options: 
     carefulTime: clock.careful,
     random,
     fetch,
+    authorities: readAuthorities(config.MTLS_CA_FILE),
     clientKeys: createClientKeys(fetch, () => performance.now()),
     requestUris: createRequestUris(fetch, () => performance.now()),
     mailer:

@@ -21,6 +21,7 @@ export const CHECKS = {
   client_authentication: 'RFC 6749 §2.3',
   client_secret: 'RFC 6749 §2.3.1',
   client_assertion: 'RFC 7523 §3',
+  client_certificate: 'RFC 8705 §2',
   confidential_client: 'RFC 6749 §2.1',
   client_profile: 'FAPI 2.0 Security Profile §5.3.2.1',
   client_guesses: 'RFC 6749 §2.3.1',

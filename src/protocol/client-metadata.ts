@@ -8,15 +8,18 @@ import {
   GRANT_TYPES,
   isPublic,
   MACHINE_GRANTS,
+  TLS_SUBJECTS,
   usesKeys,
+  type AuthMethod,
   type GrantType,
 } from './client.ts';
 import { isAdminScope } from './admin-api.ts';
 import { deviationsFrom, FAPI_PRESET, PROFILES } from './profile.ts';
+import { readDistinguishedName } from './distinguished-name.ts';
 import { isPlainText } from './plain-text.ts';
 import { isScopeToken } from './scope.ts';
 import { frontchannelUriProblem, redirectUriProblem } from './redirect-uri.ts';
-import { encryptionKeysOf, publicJwks, type PublicJwks } from './jwks.ts';
+import { encryptionKeysOf, holdsCertificate, publicJwks, type PublicJwks } from './jwks.ts';
 import { ASSERTION_ALGS } from './jwt-assertion.ts';
 import {
   CONTENT_ENCRYPTION,
@@ -54,6 +57,10 @@ const scope = z
   .max(4000)
   .refine((text) => text.split(' ').every((token) => token === '' || isScopeToken(token)), 'must be scope tokens');
 
+const addresses = [z.ipv4(), z.ipv6()];
+const isAddress = (text: string): boolean => addresses.some((kind) => kind.safeParse(text).success);
+const isMailAddress = (text: string): boolean => /^[^@]+@[^@]+$/.test(text);
+
 // OpenID Connect Registration §2: https. We add parameters to it, which nothing may follow.
 const initiateLoginUri = webUri('https').refine((text) => !text.includes('#'), 'must not have a fragment');
 
@@ -71,6 +78,19 @@ export const clientMetadataFields = z.strictObject({
   application_type: z.enum(['web', 'native']).default('web'),
   token_endpoint_auth_method: z.enum(AUTH_METHODS).default('client_secret_basic'),
   token_endpoint_auth_signing_alg: z.enum(ASSERTION_ALGS).optional(),
+  /** RFC 8705 §2.1.2: whom its certificate is for. */
+  tls_client_auth_subject_dn: plain
+    .max(1000)
+    .refine((text) => readDistinguishedName(text) !== undefined, 'must be a distinguished name (RFC 4514)')
+    .optional(),
+  tls_client_auth_san_dns: z
+    .string()
+    .max(253)
+    .regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/, 'must be a host name')
+    .optional(),
+  tls_client_auth_san_uri: plain.max(2000).refine(URL.canParse, 'must be an absolute URI').optional(),
+  tls_client_auth_san_ip: z.string().max(45).refine(isAddress, 'must be an IP address').optional(),
+  tls_client_auth_san_email: plain.max(320).refine(isMailAddress, 'must be a mail address').optional(),
   jwks: publicJwks.optional(),
   jwks_uri: uri.optional(),
   redirect_uris: z.array(z.string()).max(100).default([]),
@@ -206,6 +226,7 @@ export const clientMetadata = clientMetadataFields.superRefine((client, context)
   if (usesKeys(client) && !hasKeys) {
     problem('jwks', `is needed for ${client.token_endpoint_auth_method}, or jwks_uri`);
   }
+  for (const [member, problemOfIt] of certificateProblems(client)) problem(member, problemOfIt);
   // RFC 9101 §10.5: nothing it could send would be accepted.
   if (client.require_signed_request_object && !hasKeys) {
     problem('jwks', 'is needed for require_signed_request_object, or jwks_uri');
@@ -237,6 +258,28 @@ export const clientMetadata = clientMetadataFields.superRefine((client, context)
     problem('skip_consent', 'is not possible for a public native client');
   }
 });
+
+/** What is wrong with how a client says which certificate is its own. */
+function* certificateProblems(
+  client: { [K in (typeof TLS_SUBJECTS)[number]]?: string | undefined } & {
+    token_endpoint_auth_method: AuthMethod;
+    jwks?: PublicJwks | undefined;
+    jwks_uri?: string | undefined;
+  },
+): Generator<[member: string, problem: string]> {
+  const { token_endpoint_auth_method: method, jwks, jwks_uri } = client;
+  const said = TLS_SUBJECTS.filter((member) => client[member] !== undefined);
+  if (method !== 'tls_client_auth') {
+    for (const member of said) yield [member, 'is for tls_client_auth alone'];
+  } else if (said.length !== 1) {
+    // RFC 8705 §2.1.2.
+    yield ['token_endpoint_auth_method', `tls_client_auth needs exactly one of ${TLS_SUBJECTS.join(', ')}`];
+  }
+  if (method !== 'self_signed_tls_client_auth' || jwks_uri !== undefined) return;
+  // §2.2.2.
+  if (jwks === undefined || !holdsCertificate(jwks))
+    yield ['jwks', `needs a key with its certificate (x5c) for ${method}, or jwks_uri`];
+}
 
 /** What a client may want encrypted, by the first half of the members that say so. */
 const ENCRYPTED = ['id_token', 'userinfo', 'authorization'] as const;

@@ -10,8 +10,10 @@ const PROOFS = {
   client_secret_basic: 'secret',
   client_secret_post: 'secret',
   private_key_jwt: 'keys',
+  tls_client_auth: 'certificate',
+  self_signed_tls_client_auth: 'certificate',
   none: 'nothing',
-} as const satisfies Record<string, 'secret' | 'keys' | 'nothing'>;
+} as const satisfies Record<string, 'secret' | 'keys' | 'certificate' | 'nothing'>;
 export type AuthMethod = keyof typeof PROOFS;
 export const AUTH_METHODS = Object.keys(PROOFS) as readonly AuthMethod[];
 
@@ -43,6 +45,18 @@ export const usesSecret = (client: Authenticated): boolean => proofOf(client) ==
 
 /** Does the client authenticate with keys that it has published? */
 export const usesKeys = (client: Authenticated): boolean => proofOf(client) === 'keys';
+
+/** Does the client authenticate with the certificate that it connects with (RFC 8705 §2)? */
+export const usesCertificate = (client: Authenticated): boolean => proofOf(client) === 'certificate';
+
+/** The members that say whom a client's certificate is for (RFC 8705 §2.1.2). */
+export const TLS_SUBJECTS = [
+  'tls_client_auth_subject_dn',
+  'tls_client_auth_san_dns',
+  'tls_client_auth_san_uri',
+  'tls_client_auth_san_ip',
+  'tls_client_auth_san_email',
+] as const;
 
 /** Is it a client that cannot prove who it is (RFC 6749 §2.1)? */
 export const isPublic = (client: Authenticated): boolean => proofOf(client) === 'nothing';

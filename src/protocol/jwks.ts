@@ -53,3 +53,13 @@ export function encryptionKeysOf({ keys }: PublicJwks, alg: EncryptionAlg): Publ
     .filter((key) => key['alg'] === undefined || key['alg'] === alg)
     .toSorted((one, other) => explicitness(other) - explicitness(one));
 }
+
+/** The certificate of a key: the first of its x5c (RFC 7517 §4.7), in DER. */
+const certificateOf = ({ x5c }: PublicJwk): Buffer | undefined => {
+  const [first] = Array.isArray(x5c) ? (x5c as unknown[]) : [];
+  return typeof first === 'string' ? Buffer.from(first, 'base64') : undefined;
+};
+
+/** Does one of the keys come with this certificate (DER); with any, where none is named? */
+export const holdsCertificate = ({ keys }: PublicJwks, der?: Buffer): boolean =>
+  keys.map(certificateOf).some((one) => one !== undefined && (der === undefined || one.equals(der)));

@@ -4,6 +4,7 @@ import { buildApp } from '../../src/app.ts';
 import { adminResource } from '../../src/admin/index.ts';
 import { createRequestUris } from '../../src/authorize/request-uri.ts';
 import { accountResource } from '../../src/clients/account-resource.ts';
+import { readAuthorities } from '../../src/clients/certificates.ts';
 import { createDirectory } from '../../src/clients/directory.ts';
 import { createGuesses } from '../../src/clients/guesses.ts';
 import { createClientKeys } from '../../src/clients/jwks.ts';
@@ -103,6 +104,7 @@ export async function testApp(options: TestAppOptions = {}): Promise<TestApp> {
     carefulTime: async () => clock.now(),
     random,
     fetch,
+    authorities: readAuthorities(config.MTLS_CA_FILE),
     clientKeys: createClientKeys(fetch, () => clock.now().getTime()),
     requestUris: createRequestUris(fetch, () => clock.now().getTime()),
     upstreams: createUpstreamClients({ fetch, secrets }, () => clock.now().getTime()),

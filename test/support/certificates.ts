@@ -36,6 +36,8 @@ export interface Differences {
   keys?: webcrypto.CryptoKeyPair;
 }
 
+export const FOR_SERVERS = ExtendedKeyUsage.serverAuth;
+
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY = 86_400;
 let made = 0;

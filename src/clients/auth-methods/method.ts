@@ -1,5 +1,6 @@
 /** The interface of a client authentication method: what it reads of a request, and how that is verified. */
 import type { Deps } from '../../deps.ts';
+import type { ClientCertificate } from '../../protocol/certificate.ts';
 import type { Explanation } from '../../protocol/error.ts';
 import type { Parameters } from '../../protocol/parameters.ts';
 import type { Client } from '../../store/clients.ts';
@@ -10,11 +11,13 @@ export interface PresentedCredentials {
   headers: Readonly<{ authorization?: string | undefined } & Record<string, string | string[] | undefined>>;
   /** The body. */
   parameters: Parameters;
+  /** What the client connected with (RFC 8705); undefined without one. */
+  certificate: ClientCertificate | undefined;
 }
 
 /** What a proof is checked with. */
 export interface ProofContext {
-  deps: Pick<Deps, 'clientKeys' | 'config' | 'db'>;
+  deps: Pick<Deps, 'authorities' | 'clientKeys' | 'config' | 'db'>;
   now: Date;
 }
 

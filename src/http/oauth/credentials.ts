@@ -8,7 +8,10 @@ import { readUtf8 } from '../../protocol/plain-text.ts';
 import { formOf } from '../request.ts';
 
 /** Its name, wherever its method of authentication puts it: good for choosing CORS headers and nothing else. */
-export function namedClient({ headers, parameters }: PresentedCredentials): string | undefined {
+export function namedClient({
+  headers,
+  parameters,
+}: Pick<PresentedCredentials, 'headers' | 'parameters'>): string | undefined {
   const { authorization = '' } = headers;
   const client_id = textOf(parameters, 'client_id');
   if (client_id !== undefined) return client_id;

@@ -7,12 +7,11 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { steps } from '../../authorize/next-step.ts';
 import { responseModes } from '../../authorize/response-modes.ts';
-import { seesCertificates } from '../../clients/certificates.ts';
+import { offeredMethods, seesCertificates } from '../../clients/certificates.ts';
 import { grants } from '../../grants/index.ts';
 import { languages } from '../../languages/index.ts';
 import { metContext, readContexts } from '../../protocol/acr.ts';
 import { RESPONSE_TYPES } from '../../protocol/authorization-request.ts';
-import { AUTH_METHODS } from '../../protocol/client.ts';
 import { CONFIDENTIAL_METHODS } from '../../protocol/client.ts';
 import { CONTENT_ENCRYPTION, ENCRYPTION_ALGS } from '../../protocol/encryption-alg.ts';
 import { DPOP_ALGS } from '../../protocol/dpop.ts';
@@ -90,6 +89,7 @@ export function metadata(config: Deps['config'], known: Scopes, types: Types): R
   const { ISSUER, SIGNING_ALGS } = config;
   const scopes = [...known.values()];
   const claims = new Set(scopes.flatMap((scope) => scope.claims));
+  const methods = offeredMethods(config);
   const contexts = readContexts(config.ACR_VALUES);
   return {
     issuer: ISSUER,
@@ -115,9 +115,9 @@ export function metadata(config: Deps['config'], known: Scopes, types: Types): R
     authorization_signing_alg_values_supported: SIGNING_ALGS,
     authorization_encryption_alg_values_supported: ENCRYPTION_ALGS,
     authorization_encryption_enc_values_supported: CONTENT_ENCRYPTION,
-    token_endpoint_auth_methods_supported: AUTH_METHODS,
-    revocation_endpoint_auth_methods_supported: AUTH_METHODS,
-    introspection_endpoint_auth_methods_supported: CONFIDENTIAL_METHODS,
+    token_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_methods_supported: methods,
+    introspection_endpoint_auth_methods_supported: CONFIDENTIAL_METHODS.filter((method) => methods.includes(method)),
     token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,
     introspection_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGS,

@@ -138,10 +138,11 @@ describe('what the document says', () => {
     expect(AUTH_METHODS).toEqual(expect.arrayContaining([...confidential, 'none']));
     expect(CONFIDENTIAL_METHODS).toEqual(expect.arrayContaining(confidential));
     expect(CONFIDENTIAL_METHODS).toEqual(AUTH_METHODS.filter((method) => method !== 'none'));
+    // No certificates of clients come in here.
     expect(metadata).toMatchObject({
-      token_endpoint_auth_methods_supported: AUTH_METHODS,
-      revocation_endpoint_auth_methods_supported: AUTH_METHODS,
-      introspection_endpoint_auth_methods_supported: CONFIDENTIAL_METHODS,
+      token_endpoint_auth_methods_supported: [...confidential, 'none'],
+      revocation_endpoint_auth_methods_supported: [...confidential, 'none'],
+      introspection_endpoint_auth_methods_supported: confidential,
       code_challenge_methods_supported: ['S256'],
     });
   });
