@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ADMIN_PATH, adminScopes, operations, type Operation } from '../../src/admin/index.ts';
+import { DPOP_ALGS } from '../../src/protocol/dpop.ts';
 import { removeClient } from '../../src/clients/register.ts';
 import { transact } from '../../src/store/postgres/db.ts';
 import { aBodyFor, seedAdminData, fillIn, parametersOf, type AdminData } from '../support/admin-data.ts';
@@ -13,6 +14,8 @@ import { anOperator, type Operator } from '../support/operator.ts';
 
 const ISSUER = 'https://id.example.test';
 const REALM = `Bearer realm="${ISSUER}"`;
+/** Whoever comes without a token hears of the other scheme as well (RFC 9449 §7.2). */
+const BOTH = `, DPoP algs="${DPOP_ALGS.join(' ')}"`;
 const every = operations.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
 
 /** What is wrong, and what it is answered with: status, and WWW-Authenticate after the realm. */
@@ -164,7 +167,7 @@ describe('RFC 6750 §3: every operation asks for a token of its own scope', () =
       const answer = await ask(operation, authorization);
       expect([answer.statusCode, answer.headers['www-authenticate']], name).toEqual([
         status,
-        `${REALM}${challenge(operation.scope)}`,
+        `${REALM}${challenge(operation.scope)}${authorization === undefined ? BOTH : ''}`,
       ]);
       expect(answer.headers['content-type'], name).toMatch(/^application\/problem\+json/);
       expect(judge.faultsOf(operation, answer), name).toEqual([]);

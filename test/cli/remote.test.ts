@@ -149,7 +149,11 @@ describe('with every scope', () => {
     const { sub } = made.json;
     expect((await elsewhere(['users', 'get', 'ADA@example.test', '--json'])).json).toEqual(made.json);
     const drawn = await elsewhere(['users', 'set-password', 'ada', '--random', '--json']);
-    expect(drawn.json).toEqual({ sub, password: expect.stringMatching(/^\S{16,}$/) });
+    expect(drawn.json).toEqual({
+      sub,
+      password: expect.stringMatching(/^\S{16,}$/),
+      expires_at: expect.any(String),
+    });
     expect((await elsewhere(['users', 'update', 'ada', '--no-email', '--json'])).json.email).toBeNull();
     expect((await elsewhere(['users', 'disable', 'ada', '--json'])).json.disabled).toBe(true);
     expect((await elsewhere(['users', 'enable', sub, '--json'])).json.disabled).toBe(false);

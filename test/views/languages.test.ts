@@ -32,7 +32,10 @@ function textsOf(page: string): string[] {
 
 const wordsOf = (texts: readonly string[]): Set<string> =>
   new Set(
-    texts.flatMap((text) => text.replaceAll(/\S+@\S+|\b[A-Z]{4,}\b\S*/g, '').match(/[A-Za-z][A-Za-z’]{2,}/g) ?? []),
+    texts.flatMap(
+      (text) =>
+        text.replaceAll(/\S+@\S+|(?<=^|\s)\/[\w/]+|\b[A-Z]{4,}\b\S*/g, '').match(/[A-Za-z][A-Za-z’]{2,}/g) ?? [],
+    ),
   );
 
 /** What an operator wrote about a scope of theirs, and people about a passkey, is shown as it is. */

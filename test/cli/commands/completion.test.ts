@@ -52,7 +52,7 @@ test('bash completes commands, their options, choices and files, wherever other 
   );
   expect(clients).toEqual(expect.arrayContaining(['create', 'list', 'rotate-secret', '--help']));
   expect(clients).not.toContain('--preset');
-  expect(presets).toEqual(['web', 'spa', 'native', 'device', 'm2m', 'admin']);
+  expect(presets).toEqual(['web', 'spa', 'native', 'device', 'fapi2', 'm2m', 'admin']);
   expect(afterUrl).toEqual(['--preset']);
   expect(uri).toEqual(['--redirect-uri']);
   expect(methods).toEqual(['client_secret_post']);
