@@ -64,9 +64,10 @@ const RULES: readonly Rule[] = [
   {
     member: 'token_endpoint_auth_method',
     clause: `${SECURITY} §5.3.2.1`,
-    problem: 'the client has to authenticate with private_key_jwt',
+    problem: 'the client has to authenticate with private_key_jwt or a certificate',
     mend: '--auth-method private_key_jwt --jwks-uri <url>',
-    isKept: ({ token_endpoint_auth_method: method }) => method === 'private_key_jwt',
+    isKept: ({ token_endpoint_auth_method: method }) =>
+      method === 'private_key_jwt' || method === 'tls_client_auth' || method === 'self_signed_tls_client_auth',
   },
   {
     member: 'token_endpoint_auth_signing_alg',

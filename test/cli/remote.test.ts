@@ -98,7 +98,7 @@ test('a command names only operations that the API has', () => {
 test('--preset admin makes a client with every scope of the API, and says how it gets a token', async () => {
   const made = await here('clients', 'create', '--preset', 'admin', '--name', 'Ops');
   expect(made.out).toMatch(
-    /^scope +clients:read clients:write users:read .*settings:write upstreams:read upstreams:write$/m,
+    /^scope +clients:read clients:write users:read .*settings:write upstreams:read upstreams:write .*authorization_types:write$/m,
   );
   expect(made.err).not.toContain('does not exist yet');
   expect(made.err).toMatch(
