@@ -156,11 +156,13 @@ describe('RFC 9101 §4, §5, §6: a signed object by value', () => {
       resource: [ISSUER],
       jti: 'one',
       foo: { bar: [1] },
-      authorization_details: [],
       nonce: '',
       display: null,
     });
     expect(answerTo(client, await get({ request }))).toMatchObject({ code: expect.any(String) });
+    // RFC 9396 §3: they are a list there, as they are a text outside; of a type that there is not, they are refused.
+    const details = await anObject({ authorization_details: [{ type: 'unknown' }] });
+    expect(answerTo(client, await get({ request: details }))).toMatchObject({ error: 'invalid_authorization_details' });
     const late = await anObject({ max_age: 1, prompt: 'none' });
     at.clock.advance(2);
     expect(answerTo(client, await get({ request: late }))).toMatchObject({ error: 'login_required' });

@@ -8,9 +8,10 @@ import { Visitor } from '../support/visitor.ts';
 
 let deployment: Deployment;
 let username: string;
+let service: AClient;
 stopServersAfterwards();
 beforeAll(async () => {
-  deployment = await deploy({});
+  deployment = await deploy({ prepare: async (test) => (service = await aService(test)) });
   ({ username } = await aUser(deployment.test));
 });
 
@@ -73,10 +74,9 @@ test('RFC 9449 §7.1: an API accepts a bound token with the validation of oauth4
   const insecure = { [oauth.allowInsecureRequests]: true } as const;
   const issuer = new URL(deployment.issuer);
   const as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure));
-  const registered = await aService(deployment.test);
-  const self: oauth.Client = { client_id: registered.client_id };
+  const self: oauth.Client = { client_id: service.client_id };
   const DPoP = oauth.DPoP(self, await oauth.generateKeyPair('ES256'));
-  const auth = oauth.ClientSecretBasic(registered.client_secret);
+  const auth = oauth.ClientSecretBasic(service.client_secret);
   const response = await oauth.clientCredentialsGrantRequest(as, self, auth, {}, { ...insecure, DPoP });
   const { access_token, token_type } = await oauth.processClientCredentialsResponse(as, self, response);
   expect(token_type).toBe('dpop');
@@ -97,7 +97,7 @@ test('RFC 9449 §7.1: an API accepts a bound token with the validation of oauth4
   const [mine, stolen] = requests as [Request, Request];
   const validate = (request: Request) => oauth.validateJwtAccessToken(as, request, deployment.issuer, insecure);
   expect(await validate(mine)).toMatchObject({
-    client_id: registered.client_id,
+    client_id: service.client_id,
     cnf: { jkt: expect.any(String) as string },
   });
   await expect(validate(stolen)).rejects.toThrow(/JWT Access Token confirmation mismatch|DPoP/);

@@ -8,5 +8,5 @@ test('RFC 8725 §3.1: every algorithm is asymmetric; there is no none and no HS2
 
 test('specification §What the service does 4: code is the only response_type, and nothing travels in a fragment', () => {
   expect(RESPONSE_TYPES).toEqual(['code']);
-  expect(RESPONSE_MODES).toEqual(['query', 'form_post']);
+  expect(RESPONSE_MODES).toEqual(['query', 'form_post', 'jwt', 'query.jwt', 'form_post.jwt']);
 });
