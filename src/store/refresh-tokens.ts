@@ -61,6 +61,15 @@ const isRotatable = (r: Rotation, now: Date): Prepared => prepared`
   and ${r.scope}::text[] <@ g.scope and ${r.resource}::text[] <@ g.resource
   and coalesce(nullif(${r.scope}::text[], '{}'), g.scope) && ${r.open_scopes}::text[]`;
 
+/** What an update of a token `t` goes over: its grant `g`, its person `u` and their memberships `m`, where it may be used on these terms. */
+const ofLiveGrant = (r: Rotation, spending: Spending, now: Date): Prepared => prepared`
+  from grants g join users u on u.sub = g.sub
+    cross join lateral (select ${membershipsIfRequested(r.memberships)} offset 0) m
+  where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
+    and ${around('refresh_tokens', 't.expires_bucket', r.token.expires_bucket, now)}
+    and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
+    and ${isRotatable(r, now)} and ${meetsTerms(spending, NO_NONCE)}`;
+
 /**
  * Spends the token and writes its successor, and the access token that was made, if the client is right, the token unused
  * and its grant alive: all decided in this statement, so of many racers one wins and no rotation in flight brings a dead
@@ -73,12 +82,7 @@ export async function rotate(db: Db, r: Rotation, spending: Spending, now: Date)
     with claimed as (
       update refresh_tokens t set used_at = ${now}, successor_hash = ${r.successor.hash},
         retry_key = ${r.retry?.key ?? null}::text, retry_salt = ${r.retry?.salt ?? null}::bytea
-      from grants g join users u on u.sub = g.sub
-        cross join lateral (select ${membershipsIfRequested(r.memberships)} offset 0) m
-      where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
-        and ${around('refresh_tokens', 't.expires_bucket', r.token.expires_bucket, now)}
-        and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
-        and ${isRotatable(r, now)} and ${meetsTerms(spending, NO_NONCE)}
+      ${ofLiveGrant(r, spending, now)}
       returning g.expires_bucket, ${GRANTED}, ${PERSON}, m.memberships
     ), given as (
       insert into refresh_tokens (expires_bucket, hash, grant_id, cnf, created_at, expires_at)
@@ -103,12 +107,7 @@ export async function reuse(db: Db, r: Rotation, spending: Spending, now: Date):
     with claimed as (
       update refresh_tokens t set expires_at = least(${r.successor.expires_at}::timestamptz, g.expires_at),
         cnf = ${cnfColumn(r.cnf)}::jsonb
-      from grants g join users u on u.sub = g.sub
-        cross join lateral (select ${membershipsIfRequested(r.memberships)} offset 0) m
-      where t.expires_bucket = ${r.token.expires_bucket} and t.hash = ${r.token.hash}
-        and ${around('refresh_tokens', 't.expires_bucket', r.token.expires_bucket, now)}
-        and g.expires_bucket = t.expires_bucket and g.grant_id = t.grant_id
-        and ${isRotatable(r, now)} and ${meetsTerms(spending, NO_NONCE)}
+      ${ofLiveGrant(r, spending, now)}
       returning ${GRANTED}, ${PERSON}, m.memberships
     )${writeAccessToken(spending)}
     select ${GRANTED_TO_PERSON} from claimed`,

@@ -72,7 +72,7 @@ const put: Leaf<PutOptions> = {
 };
 
 const remove: Leaf = {
-  summary: 'delete a type of authorization details; no token has any of it from then on',
+  summary: 'delete a type of authorization details; new tokens have none of it, and introspection tells none',
   argument: '<name>',
   examples: ['authorization-types delete payment'],
   run: ({ api }, { argument: name }) =>
